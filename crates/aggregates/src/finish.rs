@@ -72,6 +72,10 @@ impl Finish {
     /// The value over no rows.
     fn nothing(&self) -> Result<ArrayRef> {
         Ok(match self.empty {
+            // That of a Date32 is its first day; over nothing it is day 0.
+            Empty::Default if *self.result.value_type() == ColumnType::Date32 => {
+                ScalarValue::Date32(Some(0)).to_array()?
+            }
             Empty::Default => default_array(&self.result, 1),
             Empty::NaN => Arc::new(Float64Array::from(vec![f64::NAN])),
             Empty::Ones => {

@@ -23,6 +23,7 @@ mod uniq;
 mod wide_sum;
 mod decimal_average;
 mod wrapped;
+pub mod row_bytes;
 pub mod states;
 
 use std::collections::HashMap;

@@ -10,11 +10,13 @@ mod groups;
 mod runs;
 mod stated;
 mod combine;
+mod check;
 pub mod finalize;
 
-pub use combine::{StateCheck, check_states, combiner};
+pub use check::StateCheck;
+pub use combine::{check_states, combiner};
 pub(crate) use stated::Stated;
-pub use stated::{STATED, bound, written};
+pub use stated::{STATED, bound, refuse_distinct, written};
 
 #[cfg(test)]
 mod tests;

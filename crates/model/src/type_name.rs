@@ -3,6 +3,8 @@
 //! Invariant: `parse(&t.to_string()) == Ok(t)` for every `ColumnType`. Nesting is limited, so that hostile text
 //! cannot exhaust the stack. SQL standard aliases (`BIGINT`, `VARCHAR(10)`) are understood as ClickHouse does.
 
+pub mod state_names;
+
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -395,7 +397,8 @@ impl<'a> Reader<'a> {
             arguments.push(self.column_type()?);
         }
         self.expect(')', "expected , or )")?;
-        let state = StateType { function: function.into(), parameters, arguments };
+        let function = state_names::canonical(function).into();
+        let state = StateType { function, parameters, arguments };
         Ok(ColumnType::AggregateFunction(Arc::new(state)))
     }
 

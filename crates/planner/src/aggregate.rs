@@ -18,6 +18,7 @@ pub(crate) fn plan(mut expr: RawAggregateExpr) -> Result<PlannerResult<RawAggreg
         return Ok(PlannerResult::Original(RawAggregateExpr { func, ..expr }));
     }
     if let Some(func) = states::bound(&expr.func, &mut expr.args)? {
+        states::refuse_distinct(&func, expr.distinct)?;
         return Ok(PlannerResult::Original(RawAggregateExpr { func, ..expr }));
     }
     if let Some(func) = own::bound(&expr.func, &mut expr.args) {
@@ -56,7 +57,10 @@ pub(crate) fn plan_window(mut expr: RawWindowExpr) -> Result<PlannerResult<RawWi
         let bound = match combined::bound(func, &mut expr.args)? {
             Some(func) => Some(func),
             None => match states::bound(func, &mut expr.args)? {
-                Some(func) => Some(func),
+                Some(func) => {
+                    states::refuse_distinct(&func, expr.distinct)?;
+                    Some(func)
+                }
                 None => own::bound(func, &mut expr.args),
             },
         };

@@ -23,7 +23,7 @@ pub(super) use write::encode;
 const VERSION: u8 = 1;
 
 /// More NULLs in a row than this are written one by one, so that bytes pay for what is read.
-const SHORT_NULLS_MAX: usize = 1 << 16;
+const SHORT_NULLS_MAX: usize = 1;
 
 const ALL_THERE: u8 = 0;
 const ALL_NULL: u8 = 1;

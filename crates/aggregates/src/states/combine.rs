@@ -25,6 +25,8 @@ const SIMPLE: &[&str] = &[
     "any_respect_nulls",
     "anyLast",
     "anyLast_respect_nulls",
+    "first_value",
+    "last_value",
     "min",
     "max",
     "sum",
@@ -121,24 +123,6 @@ pub fn check_states(column_type: &ColumnType) -> Result<()> {
             elements.iter().try_for_each(|element| check_states(&element.column_type))
         }
         _ => Ok(()),
-    }
-}
-
-/// Asks bytes whether they are states of one type.
-#[derive(Debug)]
-pub struct StateCheck(Ends);
-
-impl StateCheck {
-    /// # Errors
-    /// As [`check_states`].
-    pub fn new(state: &StateType) -> Result<StateCheck> {
-        Ends::new(Arc::new(Recipe::new(state)?), Kind::MergeState).map(StateCheck)
-    }
-
-    /// # Errors
-    /// Some of the values are no states.
-    pub fn check(&self, values: &ArrayRef) -> Result<()> {
-        self.0.states(values, None).map(drop)
     }
 }
 

@@ -69,6 +69,10 @@ fn itself(_: &str, column_type: &ColumnType) -> Result<ColumnType, FunctionError
 
 fn element_of(name: &str, column_type: &ColumnType) -> Result<ColumnType, FunctionError> {
     match column_type {
+        // Of elements without a type: there are none, or they are NULL.
+        ColumnType::Array(element) if *element.value_type() == ColumnType::Nothing => {
+            Ok(ColumnType::UInt8.nullable())
+        }
         ColumnType::Array(element) => Ok(element.as_ref().clone()),
         other => Err(FunctionError::illegal_type(other, name)),
     }
@@ -159,7 +163,8 @@ fn reduce(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let list = array.as_list::<i32>();
         let own: Vec<usize> = list.offsets().lengths().collect();
         let start = list.offsets().first().map_or(0, |first| place_of(*first));
-        columns.push(list.values().slice(start, own.iter().sum()));
+        let elements = list.values().slice(start, own.iter().sum());
+        columns.push(laid_out(elements, &to_data_type(&element_of(REDUCE, &arg.column_type)?))?);
         if !lengths.is_empty() && lengths != own {
             let message = "arrays passed to arrayReduce must have equal sizes";
             return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));

@@ -11,7 +11,7 @@ use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, GroupsAccumulator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, Literal};
-use functions::{CastMode, FunctionError, cast_column};
+use functions::{CastMode, FunctionError, cast_column, default_array};
 use model::type_arrow::{to_data_type, to_field};
 use model::type_name::quoted_text;
 use model::{ColumnType, ErrorCode, StateType, TupleElement};
@@ -19,6 +19,7 @@ use model::{ColumnType, ErrorCode, StateType, TupleElement};
 use super::counted::Counted;
 use crate::factory::Factory;
 use crate::naming::{self, Aggregate, OverNothing};
+use crate::row_bytes::{is_counted_as_bytes, row_bytes};
 use crate::typing::{external, type_of_field};
 use crate::{check_arguments, combined, named, own, takes_floats};
 
@@ -37,8 +38,8 @@ pub(crate) struct Recipe {
     taken: Vec<ColumnType>,
     /// `-If`: the last column says which rows count.
     is_filtered: bool,
-    /// Several arguments are one tuple of those that are all there.
-    is_packed: bool,
+    /// What is counted are bytes: those of a tuple of the arguments where all are there, or of the one.
+    as_bytes: Option<ColumnType>,
     over_nothing: OverNothing,
     result: ColumnType,
 }
@@ -61,20 +62,29 @@ impl Recipe {
         if given.is_empty() && aggregate.name == "count" {
             given.push(ColumnType::UInt8);
         }
-        let is_packed = given.len() > 1 && aggregate.name == "uniqExact";
+        let as_bytes = counted_as_bytes(&aggregate, &given);
         let (udaf, behind) = function(&aggregate, name, &state.parameters)?;
-        let taken = taken(&aggregate, &udaf, &given, is_packed)?;
+        let taken = taken(&aggregate, &udaf, &given, as_bytes.is_some())?;
         let factory = factory(&udaf, name, &taken, &behind, aggregate.distinct)?;
         let plain_result = type_of_field(&factory.return_field);
-        let result = match aggregate.over_nothing {
+        let is_concat = aggregate.name == "groupConcat" && aggregate.combinator.is_none();
+        let over_nothing = match aggregate.over_nothing {
+            // DataFusion's has no text over nothing, ClickHouse's an empty one.
+            OverNothing::Own if is_concat && !given.iter().any(ColumnType::is_nullable) => {
+                OverNothing::Default
+            }
+            other => other,
+        };
+        let result = match over_nothing {
+            OverNothing::Default if is_concat => plain_result.value_type().clone(),
             OverNothing::Null if !matches!(plain_result, ColumnType::Array(_) | ColumnType::Map(..)) => {
                 plain_result.nullable()
             }
             _ => plain_result,
         };
-        let (is_filtered, over_nothing) = (aggregate.filtered, aggregate.over_nothing);
+        let is_filtered = aggregate.filtered;
         let state = state.clone();
-        Ok(Recipe { state, factory, given, taken, is_filtered, is_packed, over_nothing, result })
+        Ok(Recipe { state, factory, given, taken, is_filtered, as_bytes, over_nothing, result })
     }
 
     /// The type of its states.
@@ -116,12 +126,19 @@ impl Recipe {
 
     /// Columns of the arguments as the accumulators take them, and which rows count.
     pub(super) fn prepared(&self, columns: &[ArrayRef]) -> Result<(Vec<ArrayRef>, Option<BooleanArray>)> {
+        let rows = columns.first().map_or(0, |column| column.len());
         let (columns, mut counts) = match columns.split_last() {
             Some((condition, rest)) if self.is_filtered => (rest, Some(truth(condition)?)),
             _ => (columns, None),
         };
         let mut columns = columns.to_vec();
-        if self.is_packed {
+        if columns.is_empty()
+            && let [counted] = self.given.as_slice()
+        {
+            // `countIf(condition)` is given nothing to count but rows.
+            columns.push(default_array(counted, rows));
+        }
+        if let Some(tuple) = &self.as_bytes {
             for column in &columns {
                 let is_there = is_not_null(column)?;
                 counts = Some(match counts {
@@ -129,7 +146,11 @@ impl Recipe {
                     None => is_there,
                 });
             }
-            columns = vec![packed(columns, &self.taken[0])?];
+            let counted = match columns.as_slice() {
+                [one] => Arc::clone(one),
+                _ => packed(columns, tuple)?,
+            };
+            columns = vec![row_bytes(&counted)?];
         } else {
             for ((column, from), to) in columns.iter_mut().zip(&self.given).zip(&self.taken) {
                 if from != to {
@@ -137,7 +158,6 @@ impl Recipe {
                 }
             }
         }
-        let rows = columns.first().map_or(0, |column| column.len());
         let mut laid_out = self.factory.laid_out(columns)?;
         // Parameters are columns, too, of which nobody reads the rows.
         for field in self.factory.fields.iter().skip(laid_out.len()) {
@@ -209,23 +229,41 @@ fn constant_of(written: &str) -> Result<ScalarValue> {
     }
 }
 
+/// The type of what different values are counted of, where it is not a single plain value.
+fn counted_as_bytes(aggregate: &Aggregate, given: &[ColumnType]) -> Option<ColumnType> {
+    if aggregate.combinator.is_some() || !(aggregate.name == "uniqExact" || is_count_of_different(aggregate))
+    {
+        return None;
+    }
+    match given {
+        [one] => is_counted_as_bytes(&to_data_type(one)).then(|| one.clone()),
+        several => {
+            let element = |column_type: &ColumnType| TupleElement {
+                name: None,
+                column_type: column_type.value_type().clone(),
+            };
+            Some(ColumnType::Tuple(several.iter().map(element).collect()))
+        }
+    }
+}
+
+fn is_count_of_different(aggregate: &Aggregate) -> bool {
+    aggregate.name == "count" && aggregate.distinct
+}
+
 /// The types that the function is given instead of those there are.
 fn taken(
     aggregate: &Aggregate,
     udaf: &AggregateUDF,
     given: &[ColumnType],
-    is_packed: bool,
+    as_bytes: bool,
 ) -> Result<Vec<ColumnType>> {
     if let Some(bare) = given.iter().find(|column_type| **column_type == ColumnType::Nothing) {
         let message = format!("illegal type {bare} of argument for a state of {}", aggregate.name);
         return Err(failed(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
     }
-    if is_packed {
-        let element = |column_type: &ColumnType| TupleElement {
-            name: None,
-            column_type: column_type.value_type().clone(),
-        };
-        return Ok(vec![ColumnType::Tuple(given.iter().map(element).collect())]);
+    if as_bytes {
+        return Ok(vec![ColumnType::String.nullable()]);
     }
     check_arguments(udaf, given)?;
     let floats = takes_floats(udaf);

@@ -92,6 +92,22 @@ pub fn bound(udaf: &AggregateUDF, args: &mut Vec<Expr>) -> Result<Option<Arc<Agg
     Ok(Some(Arc::new(AggregateUDF::from(stated))))
 }
 
+/// A state that DISTINCT went into would be one of the function without it, which another state does not add to as it should:
+/// `-Distinct` has the values in its state.
+///
+/// # Errors
+/// NOT_IMPLEMENTED.
+pub fn refuse_distinct(udaf: &AggregateUDF, is_distinct: bool) -> Result<()> {
+    if !is_distinct {
+        return Ok(());
+    }
+    let name = udaf.name();
+    let message = format!(
+        "DISTINCT in front of the arguments of {name} is not supported: -Distinct in front of -State, as in sumDistinctState, keeps a state of different values"
+    );
+    Err(external(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message)))
+}
+
 impl PartialEq for Stated {
     fn eq(&self, other: &Self) -> bool {
         self.call == other.call

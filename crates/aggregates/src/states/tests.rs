@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use functions::{CastMode, cast_column};
+use model::type_name::state_names::{ALIASES, IN_ANY_CASE};
 use model::{ColumnType, StateType, type_name};
 
 use super::groups::{Ends, One};
@@ -76,6 +77,11 @@ fn check(name: &str, recipe: &Arc<Recipe>, columns: &[ArrayRef]) {
     let by_groups = by_groups.over_runs(columns, &[2, 2]).unwrap();
     let by_one = [one(recipe, &half(0)), one(recipe, &half(2))];
     let mixed = [by_groups.slice(0, 1), Arc::clone(&by_one[1])];
+    let nothing = one(recipe, &columns.iter().map(|column| column.slice(0, 0)).collect::<Vec<_>>());
+    let of_nothing = Aggregation::Plain(Arc::clone(recipe)).over_runs(&half(0), &[0, 2]).unwrap().slice(0, 1);
+    for found in merged(recipe, &[nothing]) {
+        assert_eq!(found, shown(&of_nothing, recipe.result()), "{name} of nothing");
+    }
     for states in [&[by_groups][..], &by_one, &mixed] {
         for found in merged(recipe, states) {
             assert_eq!(found, expected, "{name} over {:?}", recipe.state().to_string());
@@ -109,6 +115,21 @@ fn states_of_every_function_come_to_its_result() {
         tried += usize::from(is_tried);
     }
     assert!(tried > 60, "{tried} functions");
+}
+
+#[test]
+fn types_know_the_names_that_statements_know() {
+    let (mut aliases, mut in_any_case) = (Vec::new(), Vec::new());
+    for function in documentation() {
+        aliases.extend(function.aliases.iter().map(|alias| (*alias, function.name)));
+        if function.any_case {
+            in_any_case.push(function.name);
+        }
+    }
+    aliases.sort_unstable();
+    in_any_case.sort_unstable();
+    assert_eq!(aliases, ALIASES);
+    assert_eq!(in_any_case, IN_ANY_CASE);
 }
 
 /// States that tables have kept since the first release that had them: type, and the bytes of the rows 1, 2, 2, 9.

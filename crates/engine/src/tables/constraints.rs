@@ -13,7 +13,7 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use functions::cast::{CastMode, cast_column};
 use model::table_def::column_id_of;
-use model::{ColumnDef, ColumnId, ColumnType, ConstraintKind, ErrorCode, RowExpr, TableDef};
+use model::{ColumnId, ColumnType, ConstraintKind, ErrorCode, RowExpr, TableDef};
 use planner::StateCheck;
 use sql::definition::constraints::{is_constraint, kept_constraint, with_kept_constraints};
 
@@ -72,9 +72,13 @@ pub(crate) fn compile_constraints(
 }
 
 fn checks_of_states(def: &TableDef) -> Result<Vec<(ColumnId, StateCheck)>, Error> {
-    let check = |column: &ColumnDef| Some((column.id, Arc::clone(column.column_type.state()?)));
-    let states = def.stored_columns().filter_map(check);
-    states.map(|(id, state)| Ok((id, StateCheck::new(&state)?))).collect()
+    let mut checks = Vec::new();
+    for column in def.stored_columns() {
+        if let Some(check) = StateCheck::of(&column.column_type)? {
+            checks.push((column.id, check));
+        }
+    }
+    Ok(checks)
 }
 
 fn is_truth(column_type: &ColumnType) -> bool {

@@ -71,9 +71,9 @@ fn flat(group: &Group<'_>) -> Result<(ArrayRef, Vec<(ArrayRef, ColumnType)>), Fu
     let first = group.call.arg(0)?;
     if let ColumnType::Map(_, value) = &first.column_type {
         let map = first.array.as_map();
+        let offsets = map.value_offsets();
         let own =
-            range(map.value_offsets(), 0).start..range(map.value_offsets(), map.len().saturating_sub(1)).end;
-        let own = if map.is_empty() { 0..0 } else { own };
+            if map.is_empty() { 0..0 } else { range(offsets, 0).start..range(offsets, map.len() - 1).end };
         let cut = |array: &ArrayRef| array.slice(own.start, own.len());
         return Ok((cut(map.keys()), vec![(cut(map.values()), value.as_ref().clone())]));
     }

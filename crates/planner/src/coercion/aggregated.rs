@@ -2,6 +2,7 @@
 //!
 //! Invariant: what an aggregate gives over a NULL without a type is decided here, before any row is read.
 
+use aggregates::row_bytes::is_counted_as_bytes;
 use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, WindowFunction};
@@ -13,6 +14,7 @@ use model::{ColumnType, ErrorCode};
 
 use super::comparison::{as_value, cast_to, is_float};
 use crate::scalar::adapter::call;
+use crate::scalar::row_bytes::bytes_of;
 use aggregates::typing::{external, type_of};
 use aggregates::{check_arguments, nothing_of, over_frames, takes_floats};
 
@@ -38,6 +40,12 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
     check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
     if takes_floats(&function.func) {
         function.params.args = floats(function.params.args, schema)?;
+    }
+    if let ("count", true, [counted]) =
+        (function.func.name(), function.params.distinct, function.params.args.as_slice())
+        && is_counted_as_bytes(&counted.get_type(schema)?)
+    {
+        function.params.args = vec![bytes_of(function.params.args.remove(0))];
     }
     if function.func.name() == "groupConcat" {
         function.params.args = joined(function.params.args, schema)?;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use aggregates::typing::{literal_of, type_of_field};
+use aggregates::typing::{literal_of, scalar_at, type_of_field};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -42,12 +42,21 @@ impl Attached {
 /// A value with its type said beside it, where its layout does not tell.
 pub(crate) fn with_type(value: Expr, column_type: &ColumnType) -> Expr {
     let bare = Field::new("", to_data_type(column_type), column_type.is_nullable());
-    if type_of_field(&bare) == *column_type {
+    if type_of_field(&bare) == *column_type && !has_array(column_type) {
         return value;
     }
     let said = Expr::Literal(ScalarValue::Utf8View(Some(column_type.to_string())), None);
     let func = Arc::new(ScalarUDF::from(Attached::new(TYPED)));
     Expr::ScalarFunction(ScalarFunction { func, args: vec![said, value] })
+}
+
+/// The layout of a list names what its elements are, and a value that has gone through a literal no longer does.
+fn has_array(column_type: &ColumnType) -> bool {
+    match column_type {
+        ColumnType::Array(_) | ColumnType::Map(..) => true,
+        ColumnType::Tuple(elements) => elements.iter().any(|element| has_array(&element.column_type)),
+        _ => false,
+    }
 }
 
 /// The call without another one of the same around its value.
@@ -115,7 +124,7 @@ impl ScalarUDFImpl for Attached {
             Some(ColumnarValue::Array(array)) => Ok(ColumnarValue::Array(cast(&array, wanted)?)),
             Some(ColumnarValue::Scalar(value)) => {
                 let array = cast(&value.to_array()?, wanted)?;
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
+                Ok(ColumnarValue::Scalar(scalar_at(&array, 0)?))
             }
             None => internal_err!("{} takes a type and a value", self.name),
         }

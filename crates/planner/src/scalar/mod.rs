@@ -12,3 +12,4 @@ pub(crate) mod constant_set;
 pub(crate) mod lambda;
 pub(crate) mod widened;
 pub(crate) mod attached;
+pub(crate) mod row_bytes;

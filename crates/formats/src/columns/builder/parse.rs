@@ -407,6 +407,7 @@ fn checked_text<'t>(
 fn is_quoted(column_type: &ColumnType) -> bool {
     use ColumnType as T;
     column_type.is_string()
+        || column_type.state().is_some()
         || matches!(
             column_type,
             T::Enum8(_) | T::Enum16(_) | T::Uuid | T::Ipv4 | T::Ipv6 | T::Date | T::Date32
