@@ -103,8 +103,8 @@ fn arrows_that_nobody_goes_are_removed() {
     assert!(edges::dead_edges("commitlog", needed).is_empty());
     assert_one(&edges::dead_edges("commitlog", "[dependencies]\nbytes = \"1\"\n"), "remove the edge");
     assert_one(&edges::dead_edges("commitlog", "[dev-dependencies]\nhost.workspace = true\n"), "name host");
-    let without =
-        "[dependencies]\nsql.workspace = true\nfunctions.workspace = true\nmodel.workspace = true\n";
+    let without = "[dependencies]\nsql.workspace = true\nfunctions.workspace = true\nmodel.workspace = true\n\
+                   aggregates.workspace = true\n";
     assert_one(&edges::dead_edges("planner", without), "name datafusion");
 }
 

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use boundary::error::{Error, ErrorKind};
 use catalog::TableState;
 use mergetree::merge::{MergePlan, plan_all_but};
-use model::ErrorCode;
+use model::{ErrorCode, TableEngine};
 use parts::PartStore;
-use sql::Optimize;
+use sql::{Optimize, TableName};
 
 use crate::background::merging::{flush_table, run_merge};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
+use crate::resolve::materialized::{destination_of, own_table_of};
 use crate::tables::partition_ids::partition_id;
 
 pub(crate) async fn run(
@@ -23,12 +24,12 @@ pub(crate) async fn run(
     execution: &Execution,
     optimize: &Optimize,
 ) -> Result<(), Error> {
-    let state = execution.table(&optimize.table)?;
+    let state = table_of(execution, &optimize.table)?;
     if state.def.engine.names_another() {
         // There is nothing in it.
         return Ok(());
     }
-    if state.def.engine != model::TableEngine::MergeTree {
+    if state.def.engine != TableEngine::MergeTree {
         let message = format!("table \"{}\" has no parts to optimize", optimize.table);
         return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message));
     }
@@ -95,6 +96,21 @@ pub(crate) async fn run(
     };
     let joined = runtimes.spawn_blocking("optimize", work).await;
     joined.map_err(Error::ended_early)?
+}
+
+/// The table, or that of a materialized view that has one of its own.
+fn table_of(execution: &Execution, name: &TableName) -> Result<Arc<TableState>, Error> {
+    let state = execution.table(name)?;
+    if state.def.engine != TableEngine::MaterializedView {
+        return Ok(state);
+    }
+    let table = destination_of(&state.def)?;
+    if own_table_of(execution, &state.def).is_none() {
+        let message = format!("materialized view {name} fills a table that is not its own");
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message)
+            .with_hint(format!("OPTIMIZE TABLE {table} says which")));
+    }
+    execution.table(&table)
 }
 
 /// What is wrong with a part that had to be left as it is.

@@ -206,6 +206,27 @@ fn refuse_final(query: &Query) -> Result<(), Error> {
     if finals.0 { Err(Error::unsupported("FINAL in a materialized view")) } else { Ok(()) }
 }
 
+/// Refuses states that the table cannot take: every INSERT into the source would fail for them.
+fn check_state(given: &ColumnDef, target: &TableDef) -> Result<(), Error> {
+    let Some(taken) = target.column(&given.name) else { return Ok(()) };
+    let (from, to) = (&given.column_type, &taken.column_type);
+    // A text may hold the bytes of a state.
+    let is_other = match (from.state(), to.state()) {
+        (Some(from), Some(to)) => from != to,
+        (Some(_), None) => !to.is_string(),
+        (None, Some(_)) => !from.is_string(),
+        (None, None) => false,
+    };
+    if !is_other {
+        return Ok(());
+    }
+    let message = format!(
+        "column {} of table \"{}\" is of type {to}, and the SELECT gives {from}: conversion is not supported",
+        given.name, target.name
+    );
+    Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_CONVERT_TYPE, message))
+}
+
 /// The table that the rows go to, and its definition if it is the view's own.
 async fn own_table(
     services: &Arc<Services>,
@@ -222,6 +243,7 @@ async fn own_table(
                 return Err(Error::new(ErrorKind::BadInput, ErrorCode::THERE_IS_NO_COLUMN, message)
                     .with_hint("give it the name of a column of the table with AS"));
             }
+            view.columns.iter().try_for_each(|column| check_state(column, &target.def))?;
             return Ok((None, name.clone()));
         }
         Materialized::Own { table, .. } => table,

@@ -199,6 +199,11 @@ impl Replace for Expansion<'_> {
         }
     }
 
+    fn hands_final_on(&mut self, name: &TableName) -> bool {
+        let hands_on = [TableEngine::MaterializedView, TableEngine::Distributed];
+        self.execution.table(name).is_ok_and(|state| hands_on.contains(&state.def.engine))
+    }
+
     fn call(&mut self, call: &WrittenCall<'_>) -> sql::Result<Option<ast::Query>> {
         let Some(mut query) = query_of_call(self.execution, call, self.within.names_tables)
             .map_err(|error| self.fail(error))?

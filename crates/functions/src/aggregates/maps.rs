@@ -2,15 +2,16 @@
 //!
 //! Invariant: keys come out in order, each once; `sumMap` of arrays leaves out keys whose sum is 0, as ClickHouse does.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
-use arrow::compute::{SortOptions, sort_to_indices, take};
+use arrow::array::{Array, ArrayRef, AsArray, UInt64Array, make_comparator};
+use arrow::compute::{SortOptions, interleave, sort_to_indices, take};
 use model::ColumnType;
 
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
-use crate::cast::CastMode;
+use crate::cast::{CastMode, default_array};
 use crate::columns::container::{first_elements, list_of, map_of, offsets_of, range, tuple_of, unnamed};
 use crate::columns::number::with_number;
 use crate::error::FunctionError;
@@ -37,14 +38,27 @@ fn summed(value: &ColumnType) -> Option<ColumnType> {
     }
 }
 
+/// Values that are no numbers and have an order.
+fn is_compared(value: &ColumnType) -> bool {
+    let value = value.value_type();
+    let is_time = matches!(
+        value,
+        ColumnType::Date | ColumnType::Date32 | ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. }
+    );
+    is_time || value.is_string()
+}
+
 fn rule(way: Way, args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
     let value = |value: &ColumnType| match way {
         Way::Sum => summed(value).ok_or_else(|| illegal(value, parameters.function)),
-        _ if value.is_number() => Ok(value.clone()),
+        _ if value.is_number() || is_compared(value) => Ok(value.clone()),
         _ => Err(illegal(value, parameters.function)),
     };
     match args {
-        [ColumnType::Map(key, of)] => Ok(ColumnType::Map(key.clone(), Box::new(value(of)?))),
+        [ColumnType::Map(key, of)] => {
+            let of = if of.is_nullable() { value(of)?.nullable() } else { value(of)? };
+            Ok(ColumnType::Map(key.clone(), Box::new(of)))
+        }
         [ColumnType::Array(key), rest @ ..] if !rest.is_empty() => {
             let mut elements = vec![array_of(key.as_ref().clone())];
             for list in rest {
@@ -118,6 +132,9 @@ fn folded(
     let target =
         if values.0.null_count() > 0 { to.value_type().clone().nullable() } else { to.value_type().clone() };
     let column = group.call.caster(CastMode::Strict).column(&values.0, &from, &target)?;
+    if is_compared(to) {
+        return extremes(way, &column, to, which, keys);
+    }
     with_number!(to.value_type(), T => {
         let column = column.as_primitive::<T>();
         let mut out: Vec<Option<<T as arrow::datatypes::ArrowPrimitiveType>::Native>> = vec![None; keys];
@@ -132,9 +149,35 @@ fn folded(
         }
         // A sum that could be NULL and is not stays, whatever it is.
         let kept = out.iter().map(|value| value.is_some_and(|value| values.1.is_nullable() || !value.is_zero())).collect();
-        let made: ArrayRef = Arc::new(arrow::array::PrimitiveArray::<T>::from_iter_values(out.into_iter().map(Option::unwrap_or_default)));
+        // In a map of values that may be NULL a key without any other has NULL.
+        let nothing = match group.call.result_type {
+            ColumnType::Map(_, value) if value.is_nullable() => None,
+            _ => Some(Default::default()),
+        };
+        let made: ArrayRef = Arc::new(out.into_iter().map(|value| value.or(nothing)).collect::<arrow::array::PrimitiveArray<T>>());
         Ok((made, kept))
     }, else Err(illegal(to, group.parameters.function)))
+}
+
+/// The smallest or largest of each key's values, where these are no numbers; all keys stay.
+fn extremes(
+    way: Way,
+    column: &ArrayRef,
+    to: &ColumnType,
+    which: &[usize],
+    keys: usize,
+) -> Result<(ArrayRef, Vec<bool>), FunctionError> {
+    let compared = make_comparator(column, column, SortOptions::default())?;
+    let better = if way == Way::Min { Ordering::Less } else { Ordering::Greater };
+    let mut best: Vec<Option<usize>> = vec![None; keys];
+    for (at, key) in which.iter().enumerate().filter(|(at, _)| column.is_valid(*at)) {
+        if best[*key].is_none_or(|sofar| compared(at, sofar) == better) {
+            best[*key] = Some(at);
+        }
+    }
+    let nothing = default_array(to, 1);
+    let places: Vec<(usize, usize)> = best.into_iter().map(|at| at.map_or((1, 0), |at| (0, at))).collect();
+    Ok((interleave(&[column.as_ref(), nothing.as_ref()], &places)?, vec![true; keys]))
 }
 
 fn kernel(way: Way, group: &Group<'_>) -> Result<ArrayRef, FunctionError> {

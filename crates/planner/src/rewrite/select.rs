@@ -327,6 +327,7 @@ impl Rewriter {
                 plain.map(|column| column.lowered.clone()).collect()
             }
             GroupByExpr::Expressions(keys, modifiers) => {
+                let keys = if modifiers.is_empty() { taken_apart(keys) } else { keys };
                 let (had_keys, mut lowered) = (!keys.is_empty(), vec![]);
                 for key in grouping_sets::sets(keys, &modifiers)?.0 {
                     if !is_empty_tuple(&key) {
@@ -428,6 +429,17 @@ pub(crate) fn leave_out<'a>(options: &mut WildcardAdditionalOptions, names: impl
 }
 
 /// `()` and `tuple()` have one value only and split no group.
+/// The keys with the parts of tuples in their places. A number in a tuple is itself, and would be a position outside of it.
+fn taken_apart(keys: Vec<Expr>) -> Vec<Expr> {
+    let parts = |key: Expr| match key {
+        Expr::Tuple(parts) if !parts.is_empty() && !parts.iter().any(|part| position(part).is_some()) => {
+            parts
+        }
+        other => vec![other],
+    };
+    keys.into_iter().flat_map(parts).collect()
+}
+
 fn is_empty_tuple(key: &Expr) -> bool {
     match key {
         Expr::Tuple(parts) => parts.is_empty(),

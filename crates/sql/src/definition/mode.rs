@@ -3,6 +3,7 @@
 //! Invariant: columns have types that the mode can work with, or the definition is refused. Must not know: rows.
 
 use model::merge_mode::is_summed;
+use model::table_def::stored_column_name;
 use model::{ColumnDef, ColumnId, ColumnType, ErrorCode, MergeMode, TableDef};
 use sqlparser::ast::Expr;
 
@@ -156,6 +157,18 @@ impl Arguments<'_> {
 /// There are such columns.
 pub(crate) fn check_dimensions(def: &TableDef) -> Result<()> {
     const ALLOWED: &str = "allow_dimensions_outside_sorting_key";
+    let in_key = |column: &&ColumnDef| {
+        let name = format!("`{}`", stored_column_name(column.id));
+        column.combined_by.is_some() && def.order_by.iter().any(|key| key.contains(&name))
+    };
+    if let Some(column) = def.stored_columns().find(in_key) {
+        let message = format!(
+            "column {} is a SimpleAggregateFunction, which is not allowed in the sorting key: rows of equal key have one \
+             value of it already",
+            column.name
+        );
+        return Err(SqlError::new(ErrorCode::DATA_TYPE_CANNOT_BE_USED_IN_KEY, message));
+    }
     let is_allowed = def.settings.get(ALLOWED).is_some_and(|value| matches!(value.as_ref(), "1" | "true"));
     if is_allowed || !def.stored_columns().any(ColumnDef::is_combined) {
         return Ok(());

@@ -177,6 +177,7 @@ pub(crate) fn for_query(
     }
     drop_global(&mut out);
     drop_trailing_commas(&mut out);
+    drop_commas_of_tuples(&mut out);
     Ok(with_using_lists(&out))
 }
 
@@ -366,6 +367,47 @@ fn drop_trailing_commas(tokens: &mut Vec<TokenWithSpan>) {
         };
         if tokens[at].token == Token::Comma && ends {
             tokens.remove(at);
+        }
+        at += 1;
+    }
+}
+
+/// Words that are no functions, beside those of clauses.
+const BEFORE_TUPLES: &[&str] = &["IN", "BY", "AND", "OR", "NOT", "WHEN", "THEN", "ELSE"];
+
+/// `(1, 2,)` as `(1, 2)`, where it is no call; `(1,)` is another tuple than `(1)`.
+fn drop_commas_of_tuples(tokens: &mut Vec<TokenWithSpan>) {
+    // Of each open parenthesis, whether a tuple may begin there, and its commas.
+    let mut open: Vec<(bool, usize)> = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        match tokens[at].token {
+            Token::LParen => {
+                let before = at.checked_sub(1).map(|before| &tokens[before].token);
+                let is_call = match before {
+                    Some(word @ Token::Word(_)) => {
+                        !is_clause(word) && !BEFORE_TUPLES.iter().any(|before| is_word(word, before))
+                    }
+                    Some(Token::RParen | Token::RBracket) => true,
+                    _ => false,
+                };
+                open.push((!is_call, 0));
+            }
+            // Commas in there are not the tuple's.
+            Token::LBracket | Token::LBrace => open.push((false, 0)),
+            Token::RParen | Token::RBracket | Token::RBrace => drop(open.pop()),
+            Token::Comma => {
+                let closes = tokens.get(at + 1).is_some_and(|next| next.token == Token::RParen);
+                match open.last_mut() {
+                    Some((true, commas)) if closes && *commas > 0 => {
+                        tokens.remove(at);
+                        continue;
+                    }
+                    Some((_, commas)) => *commas += 1,
+                    None => {}
+                }
+            }
+            _ => {}
         }
         at += 1;
     }

@@ -5,8 +5,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Function, FunctionArg, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, SetExpr, TableAlias,
-    TableFactor, VisitMut, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, SetExpr,
+    TableAlias, TableFactor, VisitMut, VisitorMut,
 };
 
 use crate::dialect::name_of;
@@ -47,6 +47,11 @@ pub trait Replace {
     /// # Errors
     /// It must not be read here.
     fn table(&mut self, name: &TableName) -> Result<Option<Query>>;
+
+    /// Whether FINAL behind the name is one behind the table that its query reads.
+    fn hands_final_on(&mut self, _name: &TableName) -> bool {
+        false
+    }
 
     /// The query that a call is, if it is one.
     ///
@@ -93,6 +98,19 @@ fn table_of(name: &ObjectName, items: &Items) -> Option<TableName> {
     }
 }
 
+/// Puts FINAL behind the one table that a query reads; whether there is one.
+fn put_final(query: &mut Query, hints: &[Expr]) -> bool {
+    let SetExpr::Select(select) = query.body.as_mut() else { return false };
+    let [from] = select.from.as_mut_slice() else { return false };
+    match &mut from.relation {
+        TableFactor::Table { with_hints, .. } if from.joins.is_empty() => {
+            *with_hints = hints.to_vec();
+            true
+        }
+        _ => false,
+    }
+}
+
 struct Replacing<'a> {
     replace: &'a mut dyn Replace,
     items: Items,
@@ -101,9 +119,13 @@ struct Replacing<'a> {
 impl Replacing<'_> {
     fn instead_of(&mut self, factor: &TableFactor) -> Result<Option<TableFactor>> {
         let TableFactor::Table { name, alias, args, with_hints, .. } = factor else { return Ok(None) };
+        let mut hands_on = false;
         let (query, own_name) = match args {
             None => match table_of(name, &self.items) {
-                Some(table) => (self.replace.table(&table)?, Some(table.table)),
+                Some(table) => {
+                    hands_on = self.replace.hands_final_on(&table);
+                    (self.replace.table(&table)?, Some(table.table))
+                }
                 None => return Ok(None),
             },
             Some(args) => {
@@ -112,8 +134,10 @@ impl Replacing<'_> {
                 (self.replace.call(&call)?, None)
             }
         };
-        let Some(query) = query else { return Ok(None) };
-        if !with_hints.is_empty() {
+        let Some(mut query) = query else { return Ok(None) };
+        let is_final = !with_hints.is_empty();
+        let is_put = is_final && hands_on && put_final(&mut query, with_hints);
+        if is_final && !is_put {
             return Err(SqlError::no_final(&name.to_string()));
         }
         let named =
