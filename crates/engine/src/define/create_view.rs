@@ -212,7 +212,7 @@ fn check_state(given: &ColumnDef, target: &TableDef) -> Result<(), Error> {
     let (from, to) = (&given.column_type, &taken.column_type);
     // A text may hold the bytes of a state.
     let is_other = match (from.state(), to.state()) {
-        (Some(from), Some(to)) => from != to,
+        (Some(from), Some(to)) => !from.has_states_of(to),
         (Some(_), None) => !to.is_string(),
         (None, Some(_)) => !from.is_string(),
         (None, None) => false,

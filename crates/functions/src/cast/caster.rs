@@ -14,7 +14,7 @@ use arrow::datatypes::ArrowPrimitiveType;
 use chrono_tz::Tz;
 use model::raw_text::bytes_of_all;
 use model::type_arrow::to_data_type;
-use model::{ColumnType, ErrorCode, StateType};
+use model::{ColumnType, ErrorCode};
 
 use super::default::default_array;
 use super::problem::{CastError, Problem};
@@ -107,17 +107,6 @@ impl Column<'_> {
     }
 }
 
-/// Whether states of the two types are the same: LowCardinality changes nothing of a value.
-fn is_same_state(from: &StateType, to: &StateType) -> bool {
-    let plain = |column_type: &ColumnType| match column_type {
-        ColumnType::LowCardinality(inner) => inner.as_ref().clone(),
-        other => other.clone(),
-    };
-    from.function == to.function
-        && from.parameters == to.parameters
-        && from.arguments.iter().map(plain).eq(to.arguments.iter().map(plain))
-}
-
 impl Caster {
     pub(crate) fn column(
         &self,
@@ -172,7 +161,7 @@ impl Caster {
         use ColumnType as C;
         match (column.from, column.to) {
             (C::String, C::AggregateFunction(_)) => Ok(Arc::new(bytes_of_all(column.array.as_string_view()))),
-            (C::AggregateFunction(from), C::AggregateFunction(to)) if is_same_state(from, to) => {
+            (C::AggregateFunction(from), C::AggregateFunction(to)) if from.has_states_of(to) => {
                 Ok(Arc::clone(column.array))
             }
             (_, C::AggregateFunction(_)) => Err(column.no_state()),

@@ -17,6 +17,21 @@ pub struct StateType {
     pub arguments: Vec<ColumnType>,
 }
 
+impl StateType {
+    /// Whether states of the two types are the same: LowCardinality changes nothing of a value, and a number of rows says
+    /// nothing of what they were.
+    pub fn has_states_of(&self, other: &StateType) -> bool {
+        let plain = |column_type: &ColumnType| match column_type {
+            ColumnType::LowCardinality(inner) => inner.as_ref().clone(),
+            other => other.clone(),
+        };
+        self.function == other.function
+            && self.parameters == other.parameters
+            && (self.function.as_ref() == "count"
+                || self.arguments.iter().map(plain).eq(other.arguments.iter().map(plain)))
+    }
+}
+
 impl fmt::Display for StateType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.function)?;
