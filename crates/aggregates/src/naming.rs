@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use model::type_name::state_names;
+
 /// Every aggregate by its names; names found in any case also in lower case, marked by a leading space.
 static AGGREGATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let mut by_name = HashMap::new();
@@ -142,12 +144,8 @@ fn outside(
 
 /// A function's name as types have it: that of ClickHouse for an alias or another spelling, with its combinators.
 pub fn canonical(name: &str) -> Option<String> {
-    let start = (1..=name.len())
-        .rev()
-        .filter(|end| name.is_char_boundary(*end))
-        .find(|end| find(&name[..*end]).is_some())?;
     aggregate(name)?;
-    Some(format!("{}{}", find(&name[..start])?, &name[start..]))
+    Some(state_names::canonical(name).into_owned())
 }
 
 /// The aggregate of a name that ends in `-SimpleState`, which gives what the aggregate gives.

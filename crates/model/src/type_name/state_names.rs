@@ -82,7 +82,7 @@ const COMBINATORS: &[&str] = &[
 ];
 
 /// The name as types have it.
-pub(super) fn canonical(written: &str) -> Cow<'_, str> {
+pub fn canonical(written: &str) -> Cow<'_, str> {
     let mut end = written.len();
     loop {
         if let Some(name) = base(&written[..end]) {
