@@ -67,7 +67,11 @@ def check(path):
             if sort == "rowsort":
                 theirs, mine = sorted(theirs), sorted(mine)
             if theirs != mine:
-                wrong.append(f"{where}: {sql[:120]}\n  ClickHouse: {theirs[:5]}\n  expected:   {mine[:5]}")
+                apart = next((i for i, pair in enumerate(zip(theirs, mine)) if pair[0] != pair[1]), min(len(theirs), len(mine)))
+                wrong.append(
+                    f"{where}: {sql[:120]} (row {apart + 1} of {len(theirs)}, {len(mine)} expected)\n"
+                    f"  ClickHouse: {theirs[apart:apart + 3]}\n  expected:   {mine[apart:apart + 3]}"
+                )
     return compared, wrong
 
 
