@@ -17,7 +17,6 @@
 //!
 //! Invariant: no DataFusion type crosses this boundary.
 
-mod tables;
 mod uncommitted;
 mod sink_target;
 mod commit;

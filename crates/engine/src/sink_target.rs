@@ -15,8 +15,8 @@ use mergetree::write::SinkSettings;
 use physical::profile::StatementProfile;
 use tokio_util::sync::CancellationToken;
 
-use crate::tables::conform::Conform;
 use crate::uncommitted::UncommittedParts;
+use tables::conform::Conform;
 
 pub(crate) struct SinkTarget {
     pub table: Table,

@@ -7,10 +7,10 @@ use model::{
     ColumnDef, ColumnType, ConstraintDef, ConstraintKind, DefaultKind, KeptClause, TableDef, TableEngine,
 };
 use sqlparser::ast::{OrderByExpr, OrderByKind};
-use sqlparser::tokenizer::Token;
 
 use crate::codec_text::shown_codec;
 use crate::grammar::kept::{index, projection};
+use crate::grammar::ttl::{formatted, items};
 use crate::parameters::has_parameters;
 use crate::parser::{measured_query, parse_expression, parse_one};
 use crate::printer::formatted::{
@@ -363,42 +363,7 @@ fn shown_clause(clause: &KeptClause) -> String {
 /// # Errors
 /// It is none.
 fn ttl_text(kept: &str) -> Result<String> {
-    let items = |head: &mut Head<'_>| {
-        let mut items = vec![];
-        loop {
-            items.push(ttl_item(head)?);
-            if !head.symbol(&Token::Comma) {
-                return Ok(items.join(", "));
-            }
-        }
-    };
-    read(kept, items)
-}
-
-/// An expression and its clauses. What follows a comma inside of GROUP BY and SET is an item to us as well: it is printed
-/// so, too.
-fn ttl_item(head: &mut Head<'_>) -> Result<String> {
-    let mut text = formatted_expression(&head.expression()?);
-    loop {
-        if head.word("DELETE") {
-            // It is what a TTL does.
-            continue;
-        }
-        if head.word("TO") {
-            let what = ["DISK", "VOLUME"].into_iter().find(|word| head.word(word));
-            let Some(what) = what else { return Err(head.expected("DISK or VOLUME")) };
-            text.push_str(&format!(" TO {what} {}", quote_text(&head.text("a name")?)));
-            continue;
-        }
-        let word = match head.words(&["GROUP", "BY"]) {
-            true => "GROUP BY",
-            false => match ["RECOMPRESS", "WHERE", "SET"].into_iter().find(|word| head.word(word)) {
-                Some(word) => word,
-                None => return Ok(text),
-            },
-        };
-        text.push_str(&format!(" {word} {}", formatted_expression(&head.expression()?)));
-    }
+    read(kept, items).map(|items| formatted(&items))
 }
 
 #[cfg(test)]
@@ -445,7 +410,7 @@ mod tests {
             kept("INDEX", "i `Id`*2 TYPE minmax GRANULARITY 1"),
             kept(
                 "TTL",
-                "d + interval 1 month delete, d+1 to disk 'x', d where Id=1, d group by a, b set x=max(x)",
+                "d + interval 1 month delete, d+1 to disk 'x', d where Id=1, d recompress codec(ZSTD(3))",
             ),
         ];
         let check = parse_expression("Id>1 and Id between 2 and 3").unwrap();
@@ -464,7 +429,9 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("TTL d + toIntervalMonth(1), d + 1 TO DISK 'x', d WHERE Id = 1, d GROUP BY a, b SET x = max(x)\n"),
+            text.contains(
+                "TTL d + toIntervalMonth(1), d + 1 TO DISK 'x', d WHERE Id = 1, d RECOMPRESS CODEC(ZSTD(3))\n"
+            ),
             "{text}"
         );
     }

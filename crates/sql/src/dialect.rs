@@ -321,8 +321,12 @@ fn typed_text(function: &str, value: &str, parser: &mut Parser<'_>) -> Expr {
 
 /// `-5` is a literal, so that `-1::Int8` casts -1 as ClickHouse does; `- x` stays an operator.
 fn negative_number(parser: &mut Parser<'_>) -> Option<Expr> {
-    let Token::Number(digits, _) = &parser.peek_nth_token_ref(1).token else { return None };
-    let negative = number(format!("-{digits}"));
+    let negative = match &parser.peek_nth_token_ref(1).token {
+        Token::Number(digits, _) => number(format!("-{digits}")),
+        // As a literal it has no sign.
+        Token::Word(word) if is(word, "NAN") => number("nan"),
+        _ => return None,
+    };
     parser.advance_token();
     parser.advance_token();
     Some(negative)

@@ -405,6 +405,9 @@ pub struct Optimize {
 pub enum SystemCommand {
     /// `None`: of all tables.
     StopMerges(Option<TableName>),
+    /// TTL MERGES: deletes what is too old, as background work.
+    StopTtlMerges(Option<TableName>),
+    StartTtlMerges(Option<TableName>),
     StartMerges(Option<TableName>),
     /// `Some("S3")` for one kind of storage.
     DropSchemaCache(Option<String>),

@@ -58,8 +58,26 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
         true,
     ),
     (
+        "tables",
+        &[
+            "boundary",
+            "physical",
+            "planner",
+            "sql",
+            "mergetree",
+            "parts",
+            "catalog",
+            "functions",
+            "formats",
+            "model",
+            "host",
+        ],
+        true,
+    ),
+    (
         "engine",
         &[
+            "tables",
             "boundary",
             "physical",
             "planner",

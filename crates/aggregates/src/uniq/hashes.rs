@@ -83,13 +83,9 @@ fn words(column: &ArrayRef, column_type: &ColumnType) -> Result<Vec<u64>> {
         DataType::Int16 => numbers::<Int16Type>(column, |value| i64::from(value).cast_unsigned()),
         DataType::Int32 => numbers::<Int32Type>(column, |value| i64::from(value).cast_unsigned()),
         DataType::Int64 => numbers::<Int64Type>(column, i64::cast_unsigned),
-        DataType::Float32 => numbers::<Float32Type>(column, |value| {
-            // NaN is one value, whatever its bits.
-            u64::from(if value.is_nan() { f32::NAN } else { value }.to_bits())
-        }),
-        DataType::Float64 => {
-            numbers::<Float64Type>(column, |value| if value.is_nan() { f64::NAN } else { value }.to_bits())
-        }
+        // By bits, as GROUP BY and `uniqExact`: NaNs of other bits are other values, -0.0 is not 0.0.
+        DataType::Float32 => numbers::<Float32Type>(column, |value| u64::from(value.to_bits())),
+        DataType::Float64 => numbers::<Float64Type>(column, f64::to_bits),
         DataType::Boolean => column.as_boolean().iter().map(|flag| u64::from(flag == Some(true))).collect(),
         DataType::Date32 => return words(&cast(column, &DataType::Int32)?, &ColumnType::Int32),
         DataType::Timestamp(TimeUnit::Second, _) => {

@@ -9,4 +9,5 @@ pub mod flushing;
 pub mod processes;
 pub mod loads;
 pub mod mutations;
+pub mod expiries;
 pub mod exports;

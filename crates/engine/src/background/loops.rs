@@ -27,8 +27,9 @@ const IDLE: Duration = Duration::from_secs(5);
 const MERGES_MIN: usize = 2;
 /// After an error.
 const AFTER_ERROR: Duration = Duration::from_secs(30);
-/// Starts the loops of an opened database.
-pub(crate) fn start(services: &Arc<Services>) -> Vec<JoinHandle<()>> {
+
+/// Starts the loops of an opened database. A round of TTLs runs statements, of which this knows nothing.
+pub(crate) fn start(services: &Arc<Services>, ttl_round: Round) -> Vec<JoinHandle<()>> {
     let mut tasks = Vec::new();
     let merges = services.config.background_pool_size.unwrap_or(services.threads / 2).max(MERGES_MIN);
     for number in 0..merges {
@@ -38,6 +39,7 @@ pub(crate) fn start(services: &Arc<Services>) -> Vec<JoinHandle<()>> {
     }
     tasks.push(start_loop(services, "flush".to_owned(), flush_round, |services| services.flushing.due()));
     tasks.push(start_loop(services, "scrub".to_owned(), scrub::round, |services| Arc::clone(&services.wake)));
+    tasks.push(start_loop(services, "ttl".to_owned(), ttl_round, |services| Arc::clone(&services.wake)));
     tasks.push(start_loop(services, "housekeeping".to_owned(), housekeeping_round, |services| {
         Arc::clone(&services.wake)
     }));
@@ -48,9 +50,10 @@ pub(crate) fn start(services: &Arc<Services>) -> Vec<JoinHandle<()>> {
 type Bell = fn(&Services) -> Arc<Notify>;
 
 /// A round answers whether it did something, so that there may be more to do at once.
-type Round = fn(&Arc<Services>) -> Result<bool, Error>;
+pub(crate) type Round = fn(&Arc<Services>) -> Result<bool, Error>;
 
-fn start_loop(services: &Arc<Services>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
+/// Runs rounds until the database closes.
+pub(crate) fn start_loop(services: &Arc<Services>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
     let weak = Arc::downgrade(services);
     let (closing, runtimes) = (services.closing.clone(), services.runtimes.clone());
     let task_name = name.clone();
@@ -159,7 +162,8 @@ fn forget_what_is_gone(services: &Services, snapshot: &Snapshot, removed: &Remov
     services.tables.retain(|table, schema_version| {
         snapshot.table_by_id(table).is_some_and(|state| state.def.schema_version == schema_version)
     });
-    services.merges.retain(is_live);
+    // Of the newest snapshot: merges of a table that was just created may be stopped already.
+    services.merges.retain(|table| services.catalog.snapshot().table_by_id(table).is_some());
     let footers = services.runtime_env.cache_manager.get_file_metadata_cache();
     for part in removed.parts() {
         footers.remove(&part_path(part));

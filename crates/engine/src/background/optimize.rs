@@ -17,7 +17,7 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::resolve::materialized::{destination_of, own_table_of};
-use crate::tables::partition_ids::partition_id;
+use tables::partition_ids::partition_id;
 
 pub(crate) async fn run(
     services: &Arc<Services>,
@@ -99,7 +99,7 @@ pub(crate) async fn run(
 }
 
 /// The table, or that of a materialized view that has one of its own.
-fn table_of(execution: &Execution, name: &TableName) -> Result<Arc<TableState>, Error> {
+pub(crate) fn table_of(execution: &Execution, name: &TableName) -> Result<Arc<TableState>, Error> {
     let state = execution.table(name)?;
     if state.def.engine != TableEngine::MaterializedView {
         return Ok(state);

@@ -9,16 +9,18 @@ use arrow::array::RecordBatch;
 use boundary::config::Config;
 use boundary::error::Error;
 use boundary::progress::QueryProgress;
+use boundary::request::DEFAULT_USER;
 use boundary::secrets::redaction::Secrets;
 use catalog::{Catalog, Snapshot, TableState};
 use host::{Account, MemoryBudget};
 use model::saturating::usize_of;
 use model::{TableDef, TableEngine};
 use parking_lot::Mutex;
-use physical::profile::StatementProfile;
+use physical::profile::{Keep, StatementProfile};
 use sql::{SettingChange, Settings, TableName};
 
-use crate::tables::temporary::TemporaryTables;
+use crate::context::services::Services;
+use tables::temporary::TemporaryTables;
 
 /// More is not asked for, whatever `max_block_size` allows: operators allocate whole batches ahead of their rows.
 const BATCH_ROWS_MAX: u64 = 1 << 20;
@@ -152,6 +154,32 @@ impl Execution {
 }
 
 impl Execution {
+    /// Work that no statement asks for, under the settings of the server.
+    pub(crate) fn of_server(services: &Services, snapshot: Snapshot) -> Arc<Execution> {
+        let (host, settings) = (&services.host, Settings::session());
+        let query_id =
+            model::TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref())).to_string();
+        let profile =
+            StatementProfile::new(&host.clock, query_id.clone(), host.clock.monotonic(), Keep::Never);
+        Arc::new(Execution {
+            settings: Arc::new(settings),
+            current_database: String::new(),
+            user: DEFAULT_USER.into(),
+            sees_own_only: false,
+            temporary: Arc::new(TemporaryTables::new(host.memory.clone())),
+            progress: Arc::default(),
+            memory: host.memory.child_named("background", host.memory.limit()),
+            account: Account::open(host.memory.limit(), &host.memory),
+            snapshot,
+            query_id,
+            warnings: Arc::default(),
+            profile: Arc::new(profile),
+            rolls_back: false,
+            rewritten: None,
+            logged: "".into(),
+        })
+    }
+
     /// The same statement after it has changed something itself.
     pub(crate) fn at_newest_snapshot(&self, catalog: &Catalog) -> Arc<Execution> {
         Arc::new(Execution { snapshot: catalog.snapshot(), ..self.again() })

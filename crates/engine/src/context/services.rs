@@ -9,6 +9,7 @@ use std::sync::Arc;
 use boundary::config::Config;
 use boundary::error::Error;
 use boundary::ledgers::errors::Whose;
+use boundary::ledgers::expiries::Expiries;
 use boundary::ledgers::exports::RunningExports;
 use boundary::ledgers::flushing::Flushing;
 use boundary::ledgers::loads::LoadHistory;
@@ -27,9 +28,9 @@ use sql::Settings;
 use tokio_util::sync::CancellationToken;
 
 use crate::planning::planners::Planners;
-use crate::tables::memory::MemoryTables;
-use crate::tables::stored::Tables;
-use crate::tables::temporary::{TemporaryTables, is_temporary};
+use tables::memory::MemoryTables;
+use tables::stored::Tables;
+use tables::temporary::{TemporaryTables, is_temporary};
 
 /// See the module. Made by [`Database::open`](crate::Database::open).
 pub(crate) struct Services {
@@ -55,6 +56,7 @@ pub(crate) struct Services {
     pub merges: Arc<Merges>,
     pub part_log: Arc<PartLog>,
     pub mutations: Mutations,
+    pub expiries: Expiries,
     /// Object store clients and inferred schemas, shared by all sessions.
     pub sources: SourceCaches,
     /// Caches and stores shared by every statement; each statement adds its own memory pool.

@@ -17,7 +17,7 @@ use sql::Settings;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::tables::reserved::HERE;
+use tables::reserved::HERE;
 
 /// The catalog name all our databases appear under inside a plan; people never see it.
 pub(crate) const CATALOG: &str = "gristmill";

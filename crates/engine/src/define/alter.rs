@@ -21,7 +21,7 @@ use sql::definition::nested::flattened_alter;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
-use crate::tables::stored::Tables;
+use tables::stored::Tables;
 
 /// How often a change is decided again because another statement came first.
 const TRIES_MAX: usize = 20;

@@ -11,7 +11,7 @@ use sql::ColumnSpec;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
-use crate::tables::row_expr::type_of;
+use tables::row_expr::type_of;
 
 fn is_null(expression: &sql::Expr) -> bool {
     matches!(expression, sql::Expr::Value(value) if value.value.to_string() == "NULL")

@@ -9,7 +9,7 @@ use model::{DatabaseId, ErrorCode};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
-use crate::tables::reserved::is_derived;
+use tables::reserved::is_derived;
 
 pub(crate) async fn run(
     services: &Services,

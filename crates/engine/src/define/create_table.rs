@@ -14,7 +14,7 @@ use crate::context::services::Services;
 use crate::define::commit::commit_ops;
 use crate::define::definition::definition;
 use crate::resolve::outside;
-use crate::tables::reserved::is_derived;
+use tables::reserved::is_derived;
 
 /// Creates a table; answers its name if it was created now and a SELECT is to fill it.
 pub(crate) async fn run(

@@ -11,7 +11,7 @@ use sql::CreateTable;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::definition::definition;
-use crate::tables::temporary::{already_exists, no_database};
+use tables::temporary::{already_exists, no_database};
 
 /// Creates a table; answers its definition if it was created now.
 pub(crate) async fn run(

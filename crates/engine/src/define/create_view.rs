@@ -22,7 +22,7 @@ use crate::define::definition::definition as table_definition;
 use crate::query::select::{plan, with_columns};
 use crate::resolve::materialized::{check_source, destination_of, named, own_table_of, source_of};
 use crate::resolve::views::{DECLARED, Within, expand};
-use crate::tables::reserved::is_derived;
+use tables::reserved::is_derived;
 
 /// Whether the view is a new one.
 pub(crate) async fn run(

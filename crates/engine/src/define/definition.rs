@@ -11,9 +11,9 @@ use model::{
     TableEngine, TableId, TableSettings,
 };
 use sql::definition::constraints::stored_constraint;
-use sql::definition::kept;
 use sql::definition::mode::merge_mode;
 use sql::definition::nested::flattened;
+use sql::definition::{kept, ttl};
 use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, WRITTEN_PRIMARY_KEY};
 
 use crate::context::execution::Execution;
@@ -96,7 +96,7 @@ pub(crate) async fn definition(
         comment: create.comment.as_str().into(),
         columns,
     };
-    kept::with_column_ttls(&mut def, &specs)?;
+    ttl::with_column_ttls(&mut def, &specs)?;
     kept::check_indexes(&def)?;
     with_constraints(with_mode(def, create)?, create)
 }

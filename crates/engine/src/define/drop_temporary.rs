@@ -4,7 +4,7 @@
 
 use boundary::error::Error;
 
-use crate::tables::temporary::{TemporaryTables, unknown};
+use tables::temporary::{TemporaryTables, unknown};
 
 pub(crate) fn run(temporary: &TemporaryTables, names: &[String], if_exists: bool) -> Result<(), Error> {
     let missing = names.iter().find(|name| temporary.table(name).is_none());

@@ -11,8 +11,8 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
 use crate::resolve::views::refuse_view;
-use crate::tables::reserved::is_derived;
-use crate::tables::temporary::is_temporary;
+use tables::reserved::is_derived;
+use tables::temporary::is_temporary;
 
 pub(crate) async fn table(
     services: &Services,

@@ -35,8 +35,8 @@ use crate::insert::rows::SentRows;
 use crate::insert::values::{Batches, value_rows};
 use crate::query::select::{plan, stream_of};
 use crate::resolve::calls::{source_call, source_env};
-use crate::tables::conform::Conform;
-use crate::tables::insert_shape::InsertShape;
+use tables::conform::Conform;
+use tables::insert_shape::InsertShape;
 
 use job::ExportJob;
 use partitions::Partitions;

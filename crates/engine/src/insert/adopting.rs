@@ -16,7 +16,7 @@ use physical::adopt::{Adoption, Target, UnitPlan};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::tables::conform::Conform;
+use tables::conform::Conform;
 
 /// What the load of this plan into a table may copy.
 ///

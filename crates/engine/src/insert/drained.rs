@@ -16,8 +16,8 @@ use model::TableEngine;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::query::select::{PlannedQuery, stream_of};
-use crate::tables::conform::Conform;
-use crate::tables::memory::Gathered;
+use tables::conform::Conform;
+use tables::memory::Gathered;
 
 /// A plan of so few rows, as far as it knows beforehand, is no load.
 const FEW_ROWS: usize = 8192;

@@ -10,7 +10,7 @@ use sql::escape::{quote_name, quote_text};
 use sql::{Insert, InsertSource, Statement};
 use stores::codecs::compression::Compression;
 
-use crate::tables::conform::insert_columns;
+use tables::conform::insert_columns;
 
 /// The INSERT as it runs into `def`: FROM INFILE became a SELECT.
 pub(crate) fn as_select(insert: &Insert, def: &TableDef) -> Result<Insert, Error> {

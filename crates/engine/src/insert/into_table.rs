@@ -45,9 +45,9 @@ use crate::query::select::{PlannedQuery, plan_into, stream_of};
 use crate::resolve::calls::KnownSource;
 use crate::resolve::materialized::views_of;
 use crate::sink_target::SinkTarget;
-use crate::tables::conform::{Conform, insert_columns};
-use crate::tables::memory::Gathered;
 use crate::uncommitted::UncommittedParts;
+use tables::conform::{Conform, insert_columns};
+use tables::memory::Gathered;
 
 /// Rows of one statement up to this many bytes go into the log; more become parts and only references go there.
 const INLINE_BYTES_MAX: usize = 1 << 20;

@@ -20,8 +20,8 @@ use crate::context::source_settings::format_settings;
 use crate::insert::pieces::{BodyPlan, read_body};
 use crate::insert::values::{Batches, arriving_values};
 use crate::resolve::calls::source_env;
-use crate::tables::conform::insert_columns;
-use crate::tables::insert_shape::InsertShape;
+use tables::conform::insert_columns;
+use tables::insert_shape::InsertShape;
 
 /// Data of `INSERT ... FORMAT`: what stands in the statement, then the body.
 pub(crate) enum SentRows {

@@ -27,8 +27,8 @@ use crate::context::source_settings::format_settings;
 use crate::insert::stream::read_batches;
 use crate::planning::stack_room::Roomy;
 use crate::query::select::plan;
-use crate::tables::conform::cast_into;
-use crate::tables::insert_shape::InsertShape;
+use tables::conform::cast_into;
+use tables::insert_shape::InsertShape;
 
 pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
 

@@ -28,8 +28,8 @@ use crate::insert::values::Batches;
 use crate::query::select::plan;
 use crate::resolve::materialized::{destination_of, views_of};
 use crate::resolve::views::select_of;
-use crate::tables::conform::Conform;
 use crate::uncommitted::UncommittedParts;
+use tables::conform::Conform;
 
 /// Rows of one table up to this many bytes go into the log.
 const INLINE_BYTES_MAX: usize = 1 << 20;

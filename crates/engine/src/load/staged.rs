@@ -36,11 +36,11 @@ use crate::context::services::Services;
 use crate::query::load_source::{UNIT_BYTES, read_instead, unit_of};
 use crate::query::select::PlannedQuery;
 use crate::sink_target::SinkTarget;
-use crate::tables::conform::Conform;
 use crate::uncommitted::UncommittedParts;
 use ending::{begin, commit_ops, given_up, stopped};
 use frozen::{check_source, freeze, input_of, thaw};
 use sink::{Staging, write_units};
+use tables::conform::Conform;
 
 /// An INSERT SELECT that only projects one source, and has a label.
 pub(crate) struct StagedInsert<'a> {

@@ -6,59 +6,14 @@ use std::collections::BTreeSet;
 
 use boundary::error::{Error, ErrorKind};
 use datafusion::execution::SessionState;
-use model::{ColumnDef, ColumnId, DefaultKind, ErrorCode, MergeMode, PartDescriptor, TableDef, TableKeys};
-use sql::escape::quote_text;
+use model::{ColumnDef, ColumnId, DefaultKind, ErrorCode, MergeMode, TableDef, TableKeys};
+use sql::definition::ttl::has_ttl;
 use sql::{Expr, Mutation, RowChange, RowCommand};
 
-use super::refused;
+use super::change::{Change, Kind, Within, default_of};
+use super::{expired, refused};
 
-use crate::tables::partition_ids::partition_id;
-
-/// One command.
-#[derive(Clone, Debug)]
-pub(crate) struct Change {
-    pub kind: Kind,
-    pub within: Within,
-}
-
-/// What becomes of rows. Conditions and values are over the names of the table's columns.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Kind {
-    Delete {
-        condition: Expr,
-    },
-    Update {
-        /// By the column.
-        values: Vec<(ColumnId, Expr)>,
-        condition: Expr,
-        /// MATERIALIZED columns that are to be computed anew for the rows that match.
-        computed: BTreeSet<ColumnId>,
-    },
-    /// All rows are gone, unread.
-    Drop,
-    /// Nothing but that parts of older columns become parts of the current ones.
-    Renew,
-}
-
-/// Which parts it is about.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Within {
-    All,
-    /// By its id.
-    Partition(String),
-    /// By its name.
-    Part(String),
-}
-
-impl Change {
-    pub(crate) fn concerns(&self, part: &PartDescriptor) -> bool {
-        match &self.within {
-            Within::All => true,
-            Within::Partition(name) => part.partition.name() == name,
-            Within::Part(name) => part.name() == *name,
-        }
-    }
-}
+use tables::partition_ids::partition_id;
 
 /// The commands of `mutation` as changes of a table.
 pub(crate) fn checked(
@@ -67,7 +22,32 @@ pub(crate) fn checked(
     def: &TableDef,
     keys: &TableKeys,
 ) -> Result<Vec<Change>, Error> {
-    mutation.commands.iter().map(|command| change(state, command, def, keys)).collect()
+    let mut changes = Vec::new();
+    for command in &mutation.commands {
+        match command.change {
+            RowChange::MaterializeTtl { is_forced } => {
+                if !has_ttl(def) && !command.text.is_empty() {
+                    let message = format!("table \"{}\" has no TTL that could be materialized", def.name);
+                    return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message));
+                }
+                changes.extend(expired::changes(def, &within(state, command, def, keys)?, is_forced)?);
+            }
+            _ => changes.push(change(state, command, def, keys)?),
+        }
+    }
+    Ok(changes)
+}
+
+fn within(
+    state: &SessionState,
+    command: &RowCommand,
+    def: &TableDef,
+    keys: &TableKeys,
+) -> Result<Within, Error> {
+    Ok(match &command.partition {
+        None => Within::All,
+        Some(partition) => Within::Partition(partition_id(state, def, keys, partition)?),
+    })
 }
 
 fn change(
@@ -76,15 +56,12 @@ fn change(
     def: &TableDef,
     keys: &TableKeys,
 ) -> Result<Change, Error> {
-    let mut within = match &command.partition {
-        None => Within::All,
-        Some(partition) => Within::Partition(partition_id(state, def, keys, partition)?),
-    };
+    let mut within = within(state, command, def, keys)?;
     let always = || sql::parse_expression("1").map_err(Error::from);
     let kind = match &command.change {
         RowChange::Delete { condition } => {
             refused::check(condition)?;
-            Kind::Delete { condition: condition.as_ref().clone() }
+            Kind::Delete { condition: condition.as_ref().clone(), only_whole: false }
         }
         RowChange::Update { assignments, condition } => {
             assignments.iter().try_for_each(|(name, _)| refuse_computed(def, name))?;
@@ -93,6 +70,7 @@ fn change(
             let values = assignments.iter().map(|(name, value)| (name.as_str(), value.clone()));
             update(def, keys, values.collect(), condition.as_ref().clone())?
         }
+        RowChange::MaterializeTtl { .. } => return Err(Error::internal("a TTL is several changes")),
         RowChange::DropPartition => Kind::Drop,
         RowChange::DropPart { name } => {
             within = Within::Part(name.clone());
@@ -109,7 +87,7 @@ fn change(
                 Some((DefaultKind::Materialized, _)) => {
                     let computed = BTreeSet::from([column.id]);
                     refuse_key(def, keys, column, None)?;
-                    Kind::Update { values: Vec::new(), condition: always()?, computed }
+                    Kind::Update { values: Vec::new(), condition: always()?, computed, is_checked: true }
                 }
                 Some((DefaultKind::Default, _)) => Kind::Renew,
                 _ => {
@@ -120,15 +98,6 @@ fn change(
         }
     };
     Ok(Change { kind, within })
-}
-
-/// What a column's values are where nothing is said.
-fn default_of(def: &TableDef, column: &ColumnDef) -> Result<Expr, Error> {
-    let text = match &column.default {
-        Some((_, text)) => sql::named_expression(text, def),
-        None => format!("defaultValueOfTypeName({})", quote_text(&column.column_type.to_string())),
-    };
-    Ok(sql::parse_expression(&text)?)
 }
 
 fn update(
@@ -153,7 +122,7 @@ fn update(
     for column in def.columns.iter().filter(|column| computed.contains(&column.id)) {
         refuse_key(def, keys, column, Some("it depends on a column that is updated"))?;
     }
-    Ok(Kind::Update { values, condition, computed })
+    Ok(Kind::Update { values, condition, computed, is_checked: true })
 }
 
 fn refuse_computed(def: &TableDef, name: &str) -> Result<(), Error> {

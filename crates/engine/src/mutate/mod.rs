@@ -1,9 +1,11 @@
-//! DELETE, UPDATE and DROP PARTITION: rows that are there are changed by writing anew the parts that have them.
+//! DELETE, UPDATE, DROP PARTITION and TTL: rows that are there are changed by writing anew the parts that have them.
 //!
 //! Invariant: a statement is one transaction, decided on one snapshot: every part it touches is replaced, or none is.
 //! What is not matched stays byte for byte in parts that have no matching row, and value for value in the others.
 
 mod refused;
+mod change;
+mod expired;
 pub(crate) mod checked;
 mod queries;
 mod new_values;
@@ -11,3 +13,4 @@ mod rows;
 mod part;
 mod memory;
 pub(crate) mod run;
+pub(crate) mod ttl;

@@ -14,10 +14,10 @@ use boundary::error::Error;
 use functions::cast::{CastMode, cast_column};
 use model::{ColumnDef, ColumnId, RowExpr, TableDef};
 
-use super::checked::Kind;
-use crate::tables::conform::Defaults;
-use crate::tables::constraints::Constraints;
-use crate::tables::nested::{Parts, complete, nested_of};
+use super::change::Kind;
+use tables::conform::Defaults;
+use tables::constraints::Constraints;
+use tables::nested::{Parts, complete, nested_of};
 
 /// See the module.
 pub(super) struct NewValues {

@@ -13,7 +13,7 @@ use mergetree::Table;
 use mergetree::write::PartRewriter;
 use model::{PartDescriptor, SealedPart};
 
-use super::checked::{Change, Kind};
+use super::change::{Change, Kind};
 use super::rows::Changing;
 use crate::context::execution::Rewritten;
 
@@ -48,7 +48,10 @@ impl Rewriting {
             let touches = match &change.kind {
                 Kind::Drop => true,
                 Kind::Renew => self.is_older(part),
-                Kind::Delete { condition } | Kind::Update { condition, .. } => {
+                Kind::Delete { condition, only_whole: true } => {
+                    self.changing.count(condition, &self.of(Some(part), false)).await? == part.rows
+                }
+                Kind::Delete { condition, .. } | Kind::Update { condition, .. } => {
                     self.changing.count(condition, &self.of(Some(part), false)).await? > 0
                 }
             };
@@ -72,12 +75,13 @@ impl Rewriting {
             match &change.kind {
                 Kind::Drop => return Ok(Outcome::Goes),
                 Kind::Renew if !self.is_older(part) => continue,
-                Kind::Delete { condition } => {
+                Kind::Delete { condition, only_whole } => {
                     let of = self.of(Some(part), true);
                     let found = self.changing.found(condition, &of, part.rows).await?;
                     match found.count_set_bits() as u64 {
                         0 => continue,
                         all if all == part.rows => return Ok(Outcome::Goes),
+                        _ if *only_whole => continue,
                         _ => deleted = Some(found),
                     }
                 }

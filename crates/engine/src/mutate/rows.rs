@@ -20,7 +20,7 @@ use model::{ErrorCode, TableDef};
 use physical::nodes::metered::metered;
 use sql::{Expr, Query};
 
-use super::checked::Kind;
+use super::change::Kind;
 use super::new_values::{NewValues, broken};
 use super::queries;
 use crate::context::execution::{Execution, Rewritten};
@@ -42,7 +42,7 @@ impl Changing {
     /// Refuses conditions and values that cannot be planned, whether or not there are rows.
     pub(super) async fn check(&self, kind: &Kind, nothing: &Rewritten) -> Result<(), Error> {
         match kind {
-            Kind::Delete { condition } => {
+            Kind::Delete { condition, .. } => {
                 self.planned(&queries::count(&self.def.name, condition)?, nothing).await
             }
             Kind::Update { condition, .. } => self.planned(&self.values(kind, condition)?, nothing).await,
@@ -82,11 +82,12 @@ impl Changing {
         let asking = || statement_state(&self.services, &self.execution);
         let defaults = self.services.tables.defaults(&self.def, &asking)?;
         let (constraints, _) = self.services.tables.constraints(&self.def, &asking)?;
+        let constraints = constraints.filter(|_| !matches!(kind, Kind::Update { is_checked: false, .. }));
         let new_values = NewValues::new(&self.def, kind, &defaults, constraints);
         match kind {
             Kind::Drop => Ok(()),
             Kind::Renew => self.each(rows, |batch, _| take(new_values.as_stored(&batch)?)).await,
-            Kind::Delete { condition } => {
+            Kind::Delete { condition, .. } => {
                 let deleted = match known {
                     Some(known) => known,
                     None => self.found(condition, of, count).await?,

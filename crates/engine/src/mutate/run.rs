@@ -15,9 +15,10 @@ use futures::{StreamExt, TryStreamExt};
 use mergetree::merge::running::MergeSlot;
 use mergetree::merge::{MergePlan, MergeReason};
 use model::{ErrorCode, PartDescriptor, PartId, SealedPart, TableEngine};
-use sql::{Mutation, RowChange};
+use sql::{Mutation, RowChange, RowCommand, Settings};
 
-use super::checked::{Change, Within, checked};
+use super::change::{Change, Within};
+use super::checked::checked;
 use super::memory;
 use super::part::{Outcome, Rewriting};
 use super::rows::Changing;
@@ -41,6 +42,11 @@ pub(crate) async fn run(
     mutation: &Mutation,
 ) -> Result<(), Error> {
     let begun = services.now_ms();
+    let is_ttl = |command: &RowCommand| matches!(command.change, RowChange::MaterializeTtl { .. });
+    let by_server = mutation.commands.iter().any(is_ttl);
+    // What is too old is nothing that a session decides.
+    let server = by_server.then(|| execution.as_first_run(Settings::session(), &execution.current_database));
+    let execution = server.as_ref().unwrap_or(execution);
     let mut tries = 0;
     while tries < TRIES_MAX {
         let state = execution.at_newest_snapshot(&services.catalog).table(&mutation.table)?;
@@ -270,8 +276,9 @@ fn log_parts(rewriting: &Rewriting, replaced: &[Arc<PartDescriptor>], written: &
 fn log(services: &Services, execution: &Execution, mutation: &Mutation, begun: u64, parts: usize) {
     let (database, table) = execution.resolve(&mutation.table);
     for command in &mutation.commands {
-        // Whole partitions go without a mutation, as in ClickHouse.
-        if !matches!(command.change, RowChange::DropPartition | RowChange::DropPart { .. }) {
+        // Whole partitions go without a mutation, as in ClickHouse; and what nobody said is none.
+        let is_said = !command.text.is_empty();
+        if is_said && !matches!(command.change, RowChange::DropPartition | RowChange::DropPart { .. }) {
             services.mutations.push(EndedMutation {
                 database: database.to_owned(),
                 table: table.to_owned(),

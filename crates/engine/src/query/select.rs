@@ -49,8 +49,8 @@ use crate::resolve::schemas::{CALLS, StatementCatalog};
 use crate::resolve::setting_calls::with_values;
 use crate::resolve::target_types::{ask, of_insert};
 use crate::resolve::views::expanded;
-use crate::tables::reserved::{HERE, is_derived};
-use crate::tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
+use tables::reserved::{HERE, is_derived};
+use tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
 
 /// A SELECT ready to run.
 pub(crate) struct PlannedQuery {

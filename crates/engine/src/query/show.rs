@@ -24,9 +24,9 @@ use crate::resolve::calls::{Wanted, resolve_calls};
 use crate::resolve::query_functions::query_of_call;
 use crate::resolve::system;
 use crate::resolve::system::loads::KnownLoad;
-use crate::tables::reserved::is_derived;
-use crate::tables::temporary::unknown;
 pub(crate) use boundary::text_rows::lines;
+use tables::reserved::is_derived;
+use tables::temporary::unknown;
 
 pub(crate) async fn show(
     services: &Arc<Services>,

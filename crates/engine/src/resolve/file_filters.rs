@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 use stores::{FileCondition, FileFilter, FilterValue};
 
 use crate::resolve::schemas::CALLS;
-use crate::tables::virtual_columns::parts_of;
+use tables::virtual_columns::parts_of;
 
 /// By a call's placeholder, what every row wanted of it fulfils.
 pub(crate) fn of_calls(query: &Query) -> HashMap<String, FileFilter> {

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 use sql::{SqlError, TableName};
 
 use crate::context::execution::Execution;
-use crate::tables::virtual_columns::parts_of;
+use tables::virtual_columns::parts_of;
 
 /// Stands behind the name of such a table; no name of a table has it.
 pub(crate) const SUFFIX: &str = "\u{a0}FINAL";

@@ -12,7 +12,7 @@ use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
 use sql::{NAME_DIVIDER, TableName, VIEW_FROM, VIEW_OWN, VIEW_TO};
 
 use crate::context::execution::{Execution, Rewritten};
-use crate::tables::virtual_columns::parts_of;
+use tables::virtual_columns::parts_of;
 
 /// The views that see INSERTs into a table.
 pub(crate) fn views_of(execution: &Execution, def: &TableDef) -> Vec<Arc<TableState>> {

@@ -24,8 +24,8 @@ use crate::context::session_state::statement_state;
 use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_as, source_call};
 use crate::resolve::schemas::external_name;
 use crate::resolve::source_defaults::SourceDefaults;
-use crate::tables::reserved::is_derived;
-use crate::tables::virtual_columns::parts_of;
+use tables::reserved::is_derived;
+use tables::virtual_columns::parts_of;
 
 /// Whether the arguments of a table's engine begin with this collection.
 pub(crate) fn uses_collection(def: &TableDef, name: &str) -> bool {

@@ -24,8 +24,8 @@ use crate::context::services::Services;
 use crate::context::session_state::{CATALOG, statement_state};
 use crate::resolve::finals::SUFFIX;
 use crate::resolve::system;
-use crate::tables::alias_columns::{has_alias, with_aliases};
-use crate::tables::reserved::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
+use tables::alias_columns::{has_alias, with_aliases};
+use tables::reserved::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
 
 /// Sources of one statement: placeholder name to table. They stand in this schema.
 pub(crate) const CALLS: &str = sql::PLACEHOLDER_DATABASE;

@@ -13,8 +13,8 @@ use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef, TableEngine, TableId};
 use sources::{ColumnDefaults, Filling};
 
-use crate::tables::conform::{Conform, Defaults};
-use crate::tables::row_expr::compile;
+use tables::conform::{Conform, Defaults};
+use tables::row_expr::compile;
 
 /// See the module.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use model::ColumnType;
 use stores::WantedTypes;
 
 use crate::resolve::file_filters::{name_of, placeholder_of};
-use crate::tables::virtual_columns::uses_in;
+use tables::virtual_columns::uses_in;
 
 /// By the placeholder of the call that is all the SELECT reads: the types of the columns it fills. `target` are those
 /// columns, in the order of the SELECT; those of `defaults` ask for their default where a cell is NULL.

@@ -19,7 +19,7 @@ use crate::resolve::materialized::rows_of;
 use crate::resolve::merged::{Merged, destination, merged_query};
 use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
-use crate::tables::virtual_columns::names_in;
+use tables::virtual_columns::names_in;
 
 /// The clause by which a view remembers that its columns were declared with types of their own.
 pub(crate) const DECLARED: &str = "DECLARED COLUMNS";

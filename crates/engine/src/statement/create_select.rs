@@ -20,7 +20,7 @@ use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::define::{create_table, create_temporary, drop_table};
 use crate::statement::insert;
-use crate::tables::temporary::is_temporary;
+use tables::temporary::is_temporary;
 
 pub(crate) async fn run(
     services: &Arc<Services>,

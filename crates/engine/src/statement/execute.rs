@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use boundary::error::Error;
 use boundary::request::{BodyStream, Rows};
-use sql::{Alter, AlterCommand, Statement, SystemCommand};
+use sql::{Alter, AlterCommand, Optimize, Statement, SystemCommand};
 
 use crate::background::optimize;
 use crate::context::execution::Execution;
@@ -16,7 +16,7 @@ use crate::define::{
     alter, collection, create_database, create_view, detach, drop_database, drop_table, drop_temporary,
     drop_view, exchange, function, rename, truncate,
 };
-use crate::mutate;
+use crate::mutate::{self, ttl};
 use crate::query::{kill, select, show};
 use crate::statement::{create_select, explain, insert, load};
 
@@ -43,7 +43,30 @@ async fn altered(services: &Arc<Services>, execution: &Arc<Execution>, alter: &A
         [AlterCommand::ModifyQuery(query)] => {
             create_view::modify_query(services, execution, &alter.table, query).await
         }
-        _ => alter::run(services, execution, alter).await,
+        commands => {
+            alter::run(services, execution, alter).await?;
+            if commands.iter().any(gives_ttl) {
+                ttl::after_alter(services, execution, &alter.table).await?;
+            }
+            Ok(())
+        }
+    }
+}
+
+async fn optimized(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    what: &Optimize,
+) -> Result<(), Error> {
+    optimize::run(services, execution, what).await?;
+    ttl::after_optimize(services, execution, what).await
+}
+
+fn gives_ttl(command: &AlterCommand) -> bool {
+    match command {
+        AlterCommand::ModifyTtl(_) => true,
+        AlterCommand::ModifyColumn { column, .. } => column.ttl.is_some(),
+        _ => false,
     }
 }
 
@@ -95,7 +118,7 @@ async fn run(
         Statement::Rename(pairs) => rename::tables(services, execution, pairs).await?,
         Statement::RenameDatabase { from, to } => rename::database(services, execution, from, to).await?,
         Statement::Exchange(a, b) => exchange::run(services, execution, a, b).await?,
-        Statement::Optimize(what) => optimize::run(services, execution, what).await?,
+        Statement::Optimize(what) => optimized(services, execution, what).await?,
         Statement::System(command) => system_command(services, execution, command)?,
         Statement::KillQuery { victims, mode } => {
             return kill::run(services, execution, victims, *mode).await;
@@ -132,6 +155,11 @@ fn system_command(services: &Services, execution: &Execution, command: &SystemCo
         SystemCommand::StopMerges(name) => services.merges.stop(table(name)?),
         SystemCommand::StartMerges(name) => {
             services.merges.start(table(name)?);
+            services.wake.notify_waiters();
+        }
+        SystemCommand::StopTtlMerges(name) => services.expiries.stop(table(name)?),
+        SystemCommand::StartTtlMerges(name) => {
+            services.expiries.start(table(name)?);
             services.wake.notify_waiters();
         }
         SystemCommand::DropSchemaCache(storage) => services.sources.schemas.clear(storage.as_deref()),

@@ -22,8 +22,8 @@ use crate::resolve::materialized::destination_of;
 use crate::resolve::merged::destination;
 use crate::resolve::outside::{call_of, with_own_settings};
 use crate::resolve::views::refuse_view;
-use crate::tables::conform::insert_columns;
-use crate::tables::reserved::is_derived;
+use tables::conform::insert_columns;
+use tables::reserved::is_derived;
 
 /// Runs an INSERT. `text` is the statement's text, which the ranges in `insert` point into.
 pub(crate) async fn run(

@@ -10,6 +10,7 @@ use std::time::Duration;
 use boundary::config::Config;
 use boundary::error::{Error, ErrorKind};
 use boundary::found_at_open::{self, OpenNotice};
+use boundary::ledgers::expiries::Expiries;
 use boundary::ledgers::exports::RunningExports;
 use boundary::ledgers::flushing::Flushing;
 use boundary::ledgers::loads::LoadHistory;
@@ -36,11 +37,12 @@ use crate::background::loops;
 use crate::context::database::Database;
 use crate::context::services::{Services, SourceCaches};
 use crate::export::journal;
+use crate::mutate::ttl;
 use crate::planning::planners::Planners;
 use crate::planning::stops::with_stops;
 use crate::resolve::schema_file;
-use crate::tables::memory::MemoryTables;
-use crate::tables::stored::Tables;
+use tables::memory::MemoryTables;
+use tables::stored::Tables;
 
 /// Threads that only wait for the network.
 const IO_THREADS: usize = 2;
@@ -70,9 +72,7 @@ impl Database {
         let (root, temporary) = root_folder(&config, &host)?;
         host.disk.create_dir_all(&root)?;
         let catalog = Arc::new(Catalog::open(&host, &root, CatalogConfig::default())?);
-        let unpacked_bytes = config.uncompressed_cache_bytes.unwrap_or(memory / UNCOMPRESSED_CACHE_SHARE);
-        let unpacked = UnpackedPages::new(host.memory.clone(), unpacked_bytes);
-        let store = PartStore::local(host.clone(), root.clone()).with_unpacked(unpacked);
+        let store = PartStore::local(host.clone(), root.clone()).with_unpacked(unpacked(&config, &host));
         let found = mergetree::collect::orphans_at_open(&catalog, &store, config.orphans_lifetime_ms)?;
         let notices = found_at_open::notices(&catalog, &found);
         // It ends with the catalog; nobody waits for it.
@@ -104,6 +104,7 @@ impl Database {
             merges: Arc::new(Merges::default()),
             part_log: Arc::new(PartLog::default()),
             mutations: Mutations::default(),
+            expiries: Expiries::default(),
             sources: SourceCaches {
                 stores: Arc::new(stores::StoreCache::with_hosts(
                     runtimes.clone(),
@@ -130,7 +131,7 @@ impl Database {
         journal::finish_leftovers(services);
         schema_file::restore(services.host.disk.as_ref(), services.root(), &services.sources.schemas);
         if services.config.background {
-            *database.background.lock() = loops::start(services);
+            *database.background.lock() = loops::start(services, ttl::round);
         }
         Ok(Arc::new(database))
     }
@@ -182,6 +183,12 @@ impl Database {
             let _ = services.host.disk.remove_dir_all(folder);
         }
     }
+}
+
+/// Pages that are kept without compression.
+fn unpacked(config: &Config, host: &Host) -> Arc<UnpackedPages> {
+    let share = host.memory.limit() / UNCOMPRESSED_CACHE_SHARE;
+    UnpackedPages::new(host.memory.clone(), config.uncompressed_cache_bytes.unwrap_or(share))
 }
 
 /// The session without the functions that queries name; what rewrites and rules ask for stays.

@@ -33,8 +33,8 @@ use crate::planning::planners::is_large;
 use crate::planning::stack_room::Roomy;
 use crate::statement::answer::{Listed, Shown, outcome};
 use crate::statement::execute::execute;
-use crate::tables::reserved::is_derived;
-use crate::tables::temporary::TemporaryTables;
+use tables::reserved::is_derived;
+use tables::temporary::TemporaryTables;
 
 /// The database a session starts in.
 pub const DEFAULT_DATABASE: &str = "default";

@@ -15,6 +15,7 @@ use crate::definition::constraints::{is_constraint, stored_constraint, with_kept
 use crate::definition::kept;
 use crate::definition::keys::modify_order_by;
 use crate::definition::mode::check_summed;
+use crate::definition::ttl;
 use crate::settings::Settings;
 use crate::statement::{
     Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, SettingChange, SettingText,
@@ -144,7 +145,7 @@ fn apply(def: &mut TableDef, command: &AlterCommand, added_from: u32) -> Result<
                 Some(at) if *what == ColumnProperty::Ttl => {
                     let column = &def.columns[at];
                     let (id, name) = (column.id, column.name.to_string());
-                    match kept::remove_column_ttl(def, id) {
+                    match ttl::remove_column_ttl(def, id) {
                         true => Ok(()),
                         false => Err(SqlError::bad_arguments(format!("column {name} has no TTL to remove"))),
                     }
@@ -189,8 +190,8 @@ fn apply_kept(def: &mut TableDef, command: &AlterCommand) -> Result<()> {
         AlterCommand::DropProjection { name, if_exists } => {
             kept::drop_named(def, kept::PROJECTION, name, *if_exists)
         }
-        AlterCommand::ModifyTtl(text) => kept::set_ttl(def, Some(text)),
-        AlterCommand::RemoveTtl => kept::set_ttl(def, None),
+        AlterCommand::ModifyTtl(text) => ttl::set_ttl(def, Some(text)),
+        AlterCommand::RemoveTtl => ttl::set_ttl(def, None),
         AlterCommand::ModifySampleBy(expression) => kept::set_sample_by(def, Some(expression)),
         AlterCommand::RemoveSampleBy => kept::set_sample_by(def, None),
         // CLEAR and MATERIALIZE; the caller does the others.
@@ -259,7 +260,7 @@ fn add(def: &mut TableDef, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Re
     let at = position(def, place)?.unwrap_or(def.columns.len());
     def.columns.insert(at, column);
     match &spec.ttl {
-        Some(ttl) => kept::set_column_ttl(def, id, ttl),
+        Some(ttl) => ttl::set_column_ttl(def, id, ttl),
         None => Ok(()),
     }
 }
@@ -299,7 +300,7 @@ fn drop(def: &mut TableDef, at: usize) -> Result<()> {
         return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message)
             .with_hint(format!("drop constraint {} first", constraint.name)));
     }
-    if let Some(user) = kept::column_whose_ttl_needs(def, column.id) {
+    if let Some(user) = ttl::column_whose_ttl_needs(def, column.id) {
         let message = format!("cannot drop column {}: the TTL of column {} needs it", column.name, user.name);
         return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message));
     }
@@ -311,7 +312,7 @@ fn drop(def: &mut TableDef, at: usize) -> Result<()> {
         return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message));
     }
     let removed = def.columns.remove(at);
-    kept::remove_column_ttl(def, removed.id);
+    ttl::remove_column_ttl(def, removed.id);
     Ok(())
 }
 
@@ -321,8 +322,9 @@ fn rename(def: &mut TableDef, at: usize, to: &str) -> Result<()> {
         return Err(SqlError::new(ErrorCode::DUPLICATE_COLUMN, message));
     }
     refuse_kept(def, &def.columns[at].name, "rename")?;
+    let before = def.clone();
     def.columns[at].name = to.into();
-    Ok(())
+    ttl::follow_names(&before, def)
 }
 
 fn modify(def: &mut TableDef, at: usize, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Result<()> {
@@ -340,7 +342,7 @@ fn modify(def: &mut TableDef, at: usize, spec: &ColumnSpec, place: Option<&Colum
     }
     if let Some(ttl) = &spec.ttl {
         let id = def.columns[at].id;
-        kept::set_column_ttl(def, id, ttl)?;
+        ttl::set_column_ttl(def, id, ttl)?;
     }
     if let Some(codec) = &spec.codec {
         def.columns[at].codec = Some(codec.as_str().into());
@@ -461,7 +463,8 @@ fn refuse_computed_key(def: &TableDef, at: usize, kind: DefaultKind) -> Result<(
 fn refuse_kept(def: &TableDef, name: &str, doing: &str) -> Result<()> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let says = |text: &str| text.split(|c: char| !is_part(c)).any(|word| word == name);
-    let is_over_names = |clause: &&KeptClause| *clause.keyword != *COLUMN_TTL;
+    let follows = |keyword: &str| keyword == COLUMN_TTL || (keyword == ttl::TTL && doing == "rename");
+    let is_over_names = |clause: &&KeptClause| !follows(&clause.keyword);
     let Some(clause) = def.kept.iter().filter(is_over_names).find(|clause| says(&clause.text)) else {
         return Ok(());
     };

@@ -1,11 +1,9 @@
-//! Clauses of a definition that have no effect: indexes, projections, TTL of the table and of columns, SAMPLE BY.
+//! Clauses of a definition that have no effect: indexes, projections, SAMPLE BY.
 //!
-//! Indexes and projections are kept as text over names; the TTL of a column, which is none of ClickHouse's clauses of a
-//! table, as `id expression` over ids. Invariant: what is kept reads back, or was kept by an older version as it was
+//! They are kept as text over names. Invariant: what is kept reads back, or was kept by an older version as it was
 //! written. Must not know: rows.
 
-use model::table_def::{parse_stored_column_name, stored_column_name};
-use model::{ColumnDef, ColumnId, ErrorCode, KeptClause, TableDef};
+use model::{ErrorCode, KeptClause, TableDef};
 use sqlparser::ast::{Expr, GroupByExpr, OrderByKind, SetExpr};
 
 use crate::grammar::kept::{index, index_text, projection, projection_text};
@@ -13,8 +11,8 @@ use crate::parser::parse_query;
 use crate::printer::printed::printed;
 use crate::reader::head::Head;
 use crate::reader::tokens::tokenize;
-use crate::statement::{ClausePlace, ColumnSpec, IndexClause, ProjectionClause};
-use crate::table_text::{COLUMN_TTL, stored_expr};
+use crate::statement::{ClausePlace, IndexClause, ProjectionClause};
+use crate::table_text::stored_expr;
 use lexer::error::{Result, SqlError};
 use lexer::escape::quote_name;
 
@@ -31,11 +29,11 @@ pub fn projections(def: &TableDef) -> impl Iterator<Item = ProjectionClause> {
     texts(def, PROJECTION).filter_map(|text| read(text, projection).ok())
 }
 
-fn texts<'a>(def: &'a TableDef, keyword: &'a str) -> impl Iterator<Item = &'a str> {
+pub(super) fn texts<'a>(def: &'a TableDef, keyword: &'a str) -> impl Iterator<Item = &'a str> {
     def.kept.iter().filter(move |clause| *clause.keyword == *keyword).map(|clause| clause.text.as_ref())
 }
 
-fn read<T>(text: &str, grammar: impl FnOnce(&mut Head<'_>) -> Result<T>) -> Result<T> {
+pub(super) fn read<T>(text: &str, grammar: impl FnOnce(&mut Head<'_>) -> Result<T>) -> Result<T> {
     let mut head = Head::new(text, 0, tokenize(text)?)?;
     let measure = head.measure;
     measure.run(|| {
@@ -132,32 +130,6 @@ fn position(def: &TableDef, keyword: &str, name: &str) -> Option<usize> {
     def.kept.iter().position(is_it)
 }
 
-/// `text` of the table's TTL, or none.
-pub(super) fn set_ttl(def: &mut TableDef, text: Option<&str>) -> Result<()> {
-    let before = def.kept.len();
-    if let Some(text) = text {
-        // The first expression; what may stand behind it names columns that are checked by nobody.
-        let first = read_first(text)?;
-        stored_expr(&first, &def.columns)?;
-    }
-    def.kept.retain(|clause| clause.keyword.as_ref() != "TTL");
-    match text {
-        Some(text) => def.kept.push(KeptClause { keyword: "TTL".into(), text: text.into() }),
-        None if def.kept.len() == before => {
-            let message = "the table has no TTL expression, cannot remove it";
-            return Err(SqlError::bad_arguments(message));
-        }
-        None => {}
-    }
-    Ok(())
-}
-
-fn read_first(text: &str) -> Result<Expr> {
-    let mut head = Head::new(text, 0, tokenize(text)?)?;
-    let measure = head.measure;
-    measure.run(|| head.expression())
-}
-
 /// `None`: there is none any more.
 pub(super) fn set_sample_by(def: &mut TableDef, expression: Option<&Expr>) -> Result<()> {
     if let Some(expression) = expression {
@@ -174,51 +146,6 @@ pub(super) fn set_sample_by(def: &mut TableDef, expression: Option<&Expr>) -> Re
         def.kept.insert(0, KeptClause { keyword: "SAMPLE BY".into(), text });
     }
     Ok(())
-}
-
-/// The TTL of the columns of a new table.
-///
-/// # Errors
-/// One names a column that is not there, or stands at a column of a key.
-pub fn with_column_ttls(def: &mut TableDef, specs: &[ColumnSpec]) -> Result<()> {
-    for spec in specs {
-        if let (Some(ttl), Some(column)) = (&spec.ttl, def.column(&spec.name)) {
-            let id = column.id;
-            set_column_ttl(def, id, ttl)?;
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn set_column_ttl(def: &mut TableDef, id: ColumnId, ttl: &Expr) -> Result<()> {
-    let name = format!("`{}`", stored_column_name(id));
-    if def.order_by.iter().chain(&def.partition_by).any(|key| key.contains(&name)) {
-        let column = def.column_by_id(id).map_or_else(String::new, |column| column.name.to_string());
-        let message = format!("trying to set TTL for key column {column}");
-        return Err(SqlError::new(ErrorCode::ILLEGAL_COLUMN, message));
-    }
-    let text = format!("{} {}", stored_column_name(id), stored_expr(ttl, &def.columns)?);
-    remove_column_ttl(def, id);
-    def.kept.push(KeptClause { keyword: COLUMN_TTL.into(), text: text.into() });
-    Ok(())
-}
-
-/// Whether there was one.
-pub(super) fn remove_column_ttl(def: &mut TableDef, id: ColumnId) -> bool {
-    let before = def.kept.len();
-    def.kept.retain(|clause| clause.keyword.as_ref() != COLUMN_TTL || ttl_column(&clause.text) != Some(id));
-    def.kept.len() < before
-}
-
-fn ttl_column(text: &str) -> Option<ColumnId> {
-    parse_stored_column_name(text.split_once(' ')?.0)
-}
-
-/// The column whose TTL needs another column.
-pub(super) fn column_whose_ttl_needs(def: &TableDef, id: ColumnId) -> Option<&ColumnDef> {
-    let name = format!("`{}`", stored_column_name(id));
-    let needs = |text: &&str| text.contains(&name) && ttl_column(text) != Some(id);
-    texts(def, COLUMN_TTL).find(needs).and_then(|text| def.column_by_id(ttl_column(text)?))
 }
 
 /// Keys of a projection: those of its GROUP BY, or else of its ORDER BY; and whether it aggregates.

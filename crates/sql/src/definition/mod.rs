@@ -5,6 +5,7 @@
 
 pub mod constraints;
 pub mod kept;
+pub mod ttl;
 pub mod nested;
 mod keys;
 pub mod mode;

@@ -244,6 +244,10 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
         SystemCommand::StopMerges(optional_table(head)?)
     } else if head.words(&["START", "MERGES"]) {
         SystemCommand::StartMerges(optional_table(head)?)
+    } else if head.words(&["STOP", "TTL", "MERGES"]) {
+        SystemCommand::StopTtlMerges(optional_table(head)?)
+    } else if head.words(&["START", "TTL", "MERGES"]) {
+        SystemCommand::StartTtlMerges(optional_table(head)?)
     } else if head.words(&["DROP", "SCHEMA", "CACHE"]) || head.words(&["CLEAR", "SCHEMA", "CACHE"]) {
         SystemCommand::DropSchemaCache(if head.word("FOR") { Some(cached_storage(head)?) } else { None })
     } else if head.words(&["DROP", "UNCOMPRESSED", "CACHE"])

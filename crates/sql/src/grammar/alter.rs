@@ -6,7 +6,7 @@ use model::DefaultKind;
 use sqlparser::tokenizer::Token;
 
 use crate::grammar::column::{column, constraint, modified_column};
-use crate::grammar::{kept, mutation, query};
+use crate::grammar::{kept, mutation, query, ttl};
 use crate::reader::head::Head;
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
 use lexer::error::Result;
@@ -124,7 +124,7 @@ fn of_kept(head: &mut Head<'_>) -> Result<Option<AlterCommand>> {
         let if_exists = head.if_exists();
         AlterCommand::DropProjection { name: head.name("a projection's name")?, if_exists }
     } else if head.words(&["MODIFY", "TTL"]) {
-        AlterCommand::ModifyTtl(kept::ttl(head, &[])?)
+        AlterCommand::ModifyTtl(ttl::ttl(head)?)
     } else if head.words(&["REMOVE", "TTL"]) {
         AlterCommand::RemoveTtl
     } else {
@@ -147,10 +147,6 @@ fn touch(head: &mut Head<'_>) -> Result<Option<AlterCommand>> {
                 head.warnings.push(format!("{verb} {what} has no effect"));
                 return Ok(Some(AlterCommand::Touch));
             }
-        }
-        if head.words(&[verb, "TTL"]) {
-            head.warnings.push(format!("{verb} TTL has no effect"));
-            return Ok(Some(AlterCommand::Touch));
         }
     }
     Ok(None)

@@ -163,7 +163,6 @@ fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result
         } else if head.peek_word("TTL") {
             head.advance();
             column.ttl = Some(head.expression()?);
-            kept::without_effect(head, "TTL");
         } else if head.peek_word("STATISTICS") || head.peek_word("SETTINGS") || head.peek_word("COLLATE") {
             let clause = head.name("a clause")?;
             return Err(head.refuse(&format!("{} of a column", clause.to_uppercase())));

@@ -4,7 +4,7 @@ use model::{EngineArguments, ErrorCode, TableEngine};
 use sqlparser::tokenizer::Token;
 
 use crate::grammar::column::{TableElements, elements};
-use crate::grammar::{collection, engine, function, kept, query, view};
+use crate::grammar::{collection, engine, function, kept, query, ttl, view};
 use crate::reader::head::Head;
 use crate::statement::{Alter, CreateSource, CreateTable, Materialized, Statement, TableName};
 use lexer::error::{Result, SqlError};
@@ -167,7 +167,7 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
         table.sample_by = Some(head.expression()?);
         head.warnings.push("SAMPLE BY is kept in the definition and has no effect".to_owned());
     } else if head.word("TTL") {
-        let text = kept::ttl(head, CLAUSES)?;
+        let text = ttl::ttl(head)?;
         table.kept.push(("TTL".to_owned(), text));
     } else if head.word("SETTINGS") {
         table.settings.extend(head.settings()?);
@@ -186,10 +186,6 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
 fn once(head: &Head<'_>, seen: bool, clause: &str) -> Result<()> {
     if seen { Err(head.expected(&format!("only one {clause}"))) } else { Ok(()) }
 }
-
-/// What a clause of a table may be followed by.
-const CLAUSES: &[&str] =
-    &["ENGINE", "PARTITION", "ORDER", "PRIMARY", "SAMPLE", "SETTINGS", "COMMENT", "AS", "EMPTY"];
 
 fn source(head: &mut Head<'_>, columns: Vec<crate::statement::ColumnSpec>) -> Result<CreateSource> {
     if head.peek_word("CLONE") {

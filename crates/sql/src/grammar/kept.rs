@@ -1,4 +1,4 @@
-//! Clauses that are kept in a definition and have no effect: INDEX, PROJECTION, TTL.
+//! Clauses that are kept in a definition and have no effect: INDEX, PROJECTION.
 //!
 //! Invariant: what is kept reads back. Must not know: columns.
 
@@ -153,29 +153,4 @@ pub(crate) fn without_effect(head: &mut Head<'_>, keyword: &str) {
     if !head.warnings.contains(&warning) {
         head.warnings.push(warning);
     }
-}
-
-/// Behind TTL, up to what comes next at the outermost level.
-pub(crate) fn ttl(head: &mut Head<'_>, ends: &[&str]) -> Result<String> {
-    let start = head.offset();
-    let mut depth = 0_usize;
-    loop {
-        let begins_next = *head.token() == Token::Comma
-            && ["ADD", "DROP", "MODIFY", "RENAME", "COMMENT", "REMOVE", "RESET", "MATERIALIZE", "CLEAR"]
-                .iter()
-                .any(|word| crate::reader::tokens::is_word(head.token_after(1), word));
-        let ends_here = depth == 0 && (begins_next || ends.iter().any(|word| head.peek_word(word)));
-        if ends_here || head.at_end() {
-            break;
-        }
-        match head.token() {
-            Token::LParen => depth += 1,
-            Token::RParen => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        head.advance();
-    }
-    without_effect(head, "TTL");
-    let text = head.text_since(start);
-    if text.is_empty() { Err(head.expected("an expression")) } else { Ok(text.to_owned()) }
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod collection;
 pub(crate) mod kept;
+pub(crate) mod ttl;
 pub(crate) mod column;
 pub(crate) mod query;
 pub(crate) mod view;

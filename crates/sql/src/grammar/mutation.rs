@@ -68,6 +68,8 @@ fn command(head: &mut Head<'_>) -> Result<Option<RowCommand>> {
     } else if head.words(&["MATERIALIZE", "COLUMN"]) {
         let change = RowChange::MaterializeColumn { name: head.column_name()? };
         command_of(change, in_partition(head)?)
+    } else if head.words(&["MATERIALIZE", "TTL"]) {
+        command_of(RowChange::MaterializeTtl { is_forced: false }, in_partition(head)?)
     } else {
         return Ok(None);
     };
@@ -101,6 +103,7 @@ fn text_of(change: &RowChange, partition: Option<&Partition>) -> String {
         RowChange::DropPartition => format!("DROP{}", of_partition("PARTITION")),
         RowChange::DropPart { name } => format!("DROP PART {}", quote_text(name)),
         RowChange::ClearColumn { name, .. } => format!("CLEAR COLUMN {}{within}", quote_name(name)),
+        RowChange::MaterializeTtl { .. } => format!("MATERIALIZE TTL{within}"),
         RowChange::MaterializeColumn { name } => format!("MATERIALIZE COLUMN {}{within}", quote_name(name)),
     }
 }

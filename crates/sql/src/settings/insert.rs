@@ -49,6 +49,7 @@ adopt                           Bool, "1", Obeyed, "Whether column chunks of Par
 optimize_throw_if_noop          Bool, "0", Obeyed, "Whether OPTIMIZE fails when there is nothing to merge.";
 optimize_skip_merged_partitions Bool, "0", NoEffect, "Whether OPTIMIZE FINAL skips partitions of one part.";
 alter_sync                      UInt64, "1", NoEffect, "Whose replicas ALTER waits for.";
+materialize_ttl_after_modify    Bool, "1", Obeyed, "Whether a TTL that ALTER gives deletes what is too old at once.";
 mutations_sync                  UInt64, "1", NoEffect, "Whose replicas mutations wait for.";
 lightweight_deletes_sync        UInt64, "2", NoEffect, "Whose replicas DELETE waits for.";
 database_atomic_wait_for_drop_and_detach_synchronously Bool, "0", NoEffect, "Whether DROP waits; it always does.";

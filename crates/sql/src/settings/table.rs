@@ -25,8 +25,8 @@ merge_max_block_size            UInt64, "8192", Obeyed, "Rows a merge reads at a
 merge_max_block_size_bytes      Bytes, "10485760", NoEffect, "Bytes a merge reads at a time.";
 merge_selector_base             Float, "5", Obeyed, "How unequal parts of one merge may be.";
 min_age_to_force_merge_seconds  UInt64, "0", NoEffect, "Age from which parts are merged whatever their sizes.";
-merge_with_ttl_timeout          Seconds, "14400", NoEffect, "Seconds between merges that delete old rows.";
-ttl_only_drop_parts             Bool, "0", NoEffect, "Whether old rows go only with their whole part.";
+merge_with_ttl_timeout          Seconds, "14400", Obeyed, "Seconds between two looks for rows that are too old.";
+ttl_only_drop_parts             Bool, "0", Obeyed, "Whether old rows go only with their whole part.";
 fsync_after_insert              Bool, "1", NoEffect, "Whether a part is synced; every part is.";
 fsync_part_directory            Bool, "1", NoEffect, "Whether its directory is synced; it is.";
 non_replicated_deduplication_window UInt64, "0", Obeyed, "Inserts remembered to find repeated ones by their rows; 0 compares none.";

@@ -52,6 +52,11 @@ pub enum RowChange {
     MaterializeColumn {
         name: String,
     },
+    /// MATERIALIZE TTL: what is too old by now is deleted.
+    MaterializeTtl {
+        /// Also of parts that are not too old as a whole, whatever `ttl_only_drop_parts` says.
+        is_forced: bool,
+    },
 }
 
 impl Mutation {

@@ -26,7 +26,7 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::export::journal;
 use crate::insert::values::Batches;
-use crate::tables::conform::Conform;
+use tables::conform::Conform;
 
 pub(super) struct ExportJob {
     pub services: Arc<Services>,

@@ -19,7 +19,7 @@ use super::{projected, written_schema};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
-use crate::tables::row_expr::compile;
+use tables::row_expr::compile;
 
 pub(super) struct Partitions {
     /// Under the wildcard strategy one expression, under hive columns with their names.

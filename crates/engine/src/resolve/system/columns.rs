@@ -6,8 +6,8 @@ use model::{ColumnType, DefaultKind, TableDef};
 
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, columns_in, derived_names};
-use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
-use crate::tables::temporary::TemporaryTables;
+use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
+use tables::temporary::TemporaryTables;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -2,7 +2,7 @@
 
 use super::SystemTable;
 use super::rows::Cell;
-use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
+use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

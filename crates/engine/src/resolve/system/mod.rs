@@ -13,7 +13,7 @@ use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::tables::reserved::{SYSTEM, is_derived};
+use ::tables::reserved::{SYSTEM, is_derived};
 
 mod maps;
 pub(crate) mod rows;

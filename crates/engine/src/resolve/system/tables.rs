@@ -10,8 +10,8 @@ use model::{MergeMode, TableDef, TableEngine};
 use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, derived_names};
 use crate::context::services::Services;
-use crate::tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
-use crate::tables::temporary::{TemporaryTables, is_temporary};
+use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
+use tables::temporary::{TemporaryTables, is_temporary};
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -12,10 +12,10 @@ use mergetree::Table;
 use model::ColumnType;
 use model::type_arrow::to_field;
 
-use crate::tables::conform::{Conform, Defaults, insert_columns};
-use crate::tables::constraints::Constraints;
+use crate::conform::{Conform, Defaults, insert_columns};
+use crate::constraints::Constraints;
 
-pub(crate) struct InsertShape {
+pub struct InsertShape {
     /// What readers of rows produce: the listed columns with their own types, and behind them the omission columns of those
     /// that have a default.
     pub reader: SchemaRef,
@@ -28,7 +28,7 @@ pub(crate) struct InsertShape {
 
 impl InsertShape {
     /// `columns` are those an INSERT lists, `None` for all insertable ones in order.
-    pub(crate) fn new(
+    pub fn new(
         table: Table,
         columns: Option<&[String]>,
         defaults: &Defaults,
@@ -49,13 +49,13 @@ impl InsertShape {
     }
 
     /// Where the omission column of a column stands, if it has one.
-    pub(crate) fn omissions_of(&self, column: usize) -> Option<usize> {
+    pub fn omissions_of(&self, column: usize) -> Option<usize> {
         let place = self.omissions.columns.iter().position(|of| *of == column)?;
         Some(self.omissions.width + place)
     }
 
     /// Values of a row.
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.omissions.width
     }
 }

@@ -15,19 +15,20 @@ use model::{DefaultKind, Evolution, TableDef, TableId, TableKeys};
 use parking_lot::Mutex;
 use parts::PartStore;
 
-use crate::tables::alias_columns::check_aliases;
-use crate::tables::conform::Defaults;
-use crate::tables::constraints::{Constraints, compile_constraints};
-use crate::tables::evolving::compile_evolution;
-use crate::tables::insert_shape::InsertShape;
-use crate::tables::row_expr::{compile, compile_keys};
+use crate::alias_columns::check_aliases;
+use crate::conform::Defaults;
+use crate::constraints::{Constraints, compile_constraints};
+use crate::evolving::compile_evolution;
+use crate::insert_shape::InsertShape;
+use crate::row_expr::{compile, compile_keys};
+use crate::ttl::check_ttl;
 
 /// Handles kept before the whole cache is dropped; they are cheap to make again.
 const HANDLES_MAX: usize = 4096;
 /// Lists of columns of one table that INSERTs use, kept before they are dropped; each is compared with the others.
 const SHAPES_OF_TABLE_MAX: usize = 32;
 
-pub(crate) struct Tables {
+pub struct Tables {
     catalog: Arc<Catalog>,
     store: PartStore,
     host: Host,
@@ -55,22 +56,22 @@ type Handle = (Table, KnownDefaults);
 
 /// What is known about a table's defaults for all statements.
 #[derive(Clone)]
-pub(crate) enum KnownDefaults {
+pub enum KnownDefaults {
     Same(Arc<Defaults>),
     /// One of them asks about the statement.
     OfStatement,
 }
 
 /// Functions and planners of one statement, made if somebody asks.
-pub(crate) type StatementState<'a> = &'a dyn Fn() -> Result<SessionState, Error>;
+pub type StatementState<'a> = &'a dyn Fn() -> Result<SessionState, Error>;
 
 impl Tables {
-    pub(crate) fn new(catalog: Arc<Catalog>, store: PartStore, host: Host, state: SessionState) -> Tables {
+    pub fn new(catalog: Arc<Catalog>, store: PartStore, host: Host, state: SessionState) -> Tables {
         Tables { catalog, store, host, state, handles: Mutex::default(), shapes: Mutex::default() }
     }
 
     /// The table with its keys and column defaults compiled.
-    pub(crate) fn handle(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
+    pub fn handle(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
         let key = (def.id, def.schema_version);
         if let Some(handle) = self.handles.lock().get(&key)
             && Arc::ptr_eq(&handle.0.def, def)
@@ -87,7 +88,7 @@ impl Tables {
     }
 
     /// The defaults as they are in one statement.
-    pub(crate) fn defaults(
+    pub fn defaults(
         &self,
         def: &Arc<TableDef>,
         statement: StatementState<'_>,
@@ -99,7 +100,7 @@ impl Tables {
     }
 
     /// What the rows of one statement are asked, and whether it is the same in every statement.
-    pub(crate) fn constraints(
+    pub fn constraints(
         &self,
         def: &Arc<TableDef>,
         statement: StatementState<'_>,
@@ -111,7 +112,7 @@ impl Tables {
     }
 
     /// What an INSERT of these columns needs to know.
-    pub(crate) fn insert_shape(
+    pub fn insert_shape(
         &self,
         def: &Arc<TableDef>,
         columns: Option<&[String]>,
@@ -145,7 +146,7 @@ impl Tables {
     }
 
     /// How older rows become rows of `def` in one statement, and whether that is the same in every one.
-    pub(crate) fn evolution(
+    pub fn evolution(
         &self,
         def: &Arc<TableDef>,
         statement: StatementState<'_>,
@@ -159,7 +160,7 @@ impl Tables {
     }
 
     /// The table as a merge or a flush takes it: what asks about its statement is answered as of now, for good.
-    pub(crate) fn rewriting_handle(
+    pub fn rewriting_handle(
         &self,
         def: &Arc<TableDef>,
         statement: StatementState<'_>,
@@ -174,20 +175,21 @@ impl Tables {
     }
 
     /// Forgets the tables and versions of columns that are not asked for any more.
-    pub(crate) fn retain(&self, is_current: impl Fn(TableId, u32) -> bool) {
+    pub fn retain(&self, is_current: impl Fn(TableId, u32) -> bool) {
         self.handles.lock().retain(|(table, version), _| is_current(*table, *version));
         self.shapes.lock().retain(|(table, version), _| is_current(*table, *version));
     }
 
-    /// Whether all that a definition says can be done, before it is durable: types and functions of its keys, defaults and
-    /// constraints.
-    pub(crate) fn check(&self, def: &Arc<TableDef>) -> Result<(), Error> {
+    /// Whether all that a definition says can be done, before it is durable: types and functions of its keys, defaults,
+    /// constraints and TTLs.
+    pub fn check(&self, def: &Arc<TableDef>) -> Result<(), Error> {
         self.compile(def)?;
+        check_ttl(&self.state, def)?;
         compile_constraints(&self.state, def, &self.catalog).map(drop)
     }
 
     /// Compiles without keeping.
-    pub(crate) fn compile(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
+    pub fn compile(&self, def: &Arc<TableDef>) -> Result<Handle, Error> {
         check_aliases(&self.state, def)?;
         let mut keys = compile_keys(&self.state, def)?;
         keys.evolution = Arc::new(compile_evolution(&self.state, def)?.0);
@@ -204,7 +206,7 @@ impl Tables {
     }
 
     /// The table and its defaults as they are in one statement; nothing of it is kept.
-    pub(crate) fn compile_once(
+    pub fn compile_once(
         &self,
         def: &Arc<TableDef>,
         statement: StatementState<'_>,

@@ -17,21 +17,21 @@ struct Rows {
 }
 
 /// The rows of all Memory tables of one database process.
-pub(crate) struct MemoryTables {
+pub struct MemoryTables {
     budget: MemoryBudget,
     tables: RwLock<HashMap<TableId, Rows>>,
 }
 
 impl MemoryTables {
-    pub(crate) fn new(budget: MemoryBudget) -> MemoryTables {
+    pub fn new(budget: MemoryBudget) -> MemoryTables {
         MemoryTables { budget, tables: RwLock::new(HashMap::new()) }
     }
 
-    pub(crate) fn batches(&self, table: TableId) -> Vec<RecordBatch> {
+    pub fn batches(&self, table: TableId) -> Vec<RecordBatch> {
         self.tables.read().get(&table).map(|rows| rows.batches.clone()).unwrap_or_default()
     }
 
-    pub(crate) fn append(&self, table: TableId, batches: Vec<RecordBatch>) -> Result<(), Error> {
+    pub fn append(&self, table: TableId, batches: Vec<RecordBatch>) -> Result<(), Error> {
         let bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
         let mut tables = self.tables.write();
         let rows = tables
@@ -43,7 +43,7 @@ impl MemoryTables {
     }
 
     /// Puts `after` in the place of `before`; false if there are other rows by now.
-    pub(crate) fn replace(
+    pub fn replace(
         &self,
         table: TableId,
         before: &[RecordBatch],
@@ -67,18 +67,18 @@ impl MemoryTables {
     }
 
     /// TRUNCATE and DROP.
-    pub(crate) fn clear(&self, table: TableId) {
+    pub fn clear(&self, table: TableId) {
         self.tables.write().remove(&table);
     }
 
     /// Lets go of the rows of tables that are no more: dropped with their database, replaced, or filled by a statement
     /// that outlived its table.
-    pub(crate) fn retain(&self, is_live: impl Fn(TableId) -> bool) {
+    pub fn retain(&self, is_live: impl Fn(TableId) -> bool) {
         self.tables.write().retain(|table, _| is_live(*table));
     }
 
     /// (rows, bytes) held.
-    pub(crate) fn size(&self, table: TableId) -> (u64, u64) {
+    pub fn size(&self, table: TableId) -> (u64, u64) {
         let tables = self.tables.read();
         let Some(rows) = tables.get(&table) else { return (0, 0) };
         (rows.batches.iter().map(|batch| batch.num_rows() as u64).sum(), rows.grant.bytes())
@@ -86,18 +86,18 @@ impl MemoryTables {
 }
 
 /// Rows of a statement on their way into a Memory table, counted as they come: a source may be larger than memory.
-pub(crate) struct Gathered {
+pub struct Gathered {
     grant: MemoryGrant,
     batches: Vec<RecordBatch>,
 }
 
 impl Gathered {
     /// `budget` is the statement's.
-    pub(crate) fn new(budget: &MemoryBudget) -> Gathered {
+    pub fn new(budget: &MemoryBudget) -> Gathered {
         Gathered { grant: budget.empty_grant("memory table"), batches: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), Error> {
+    pub fn push(&mut self, batch: RecordBatch) -> Result<(), Error> {
         let batch = parts::compact::compacted(&batch).map_err(|e| Error::internal(e.to_string()))?;
         grow(&mut self.grant, batch.get_array_memory_size() as u64)?;
         self.batches.push(batch);
@@ -105,7 +105,7 @@ impl Gathered {
     }
 
     /// The rows, which the table counts from here on.
-    pub(crate) fn into_batches(self) -> Vec<RecordBatch> {
+    pub fn into_batches(self) -> Vec<RecordBatch> {
         self.batches
     }
 }

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// How often a query names what may be a column.
-pub(crate) fn uses_in(query: &Query) -> HashMap<String, usize> {
+pub fn uses_in(query: &Query) -> HashMap<String, usize> {
     let mut used: HashMap<String, usize> = HashMap::new();
     let _ = visit_expressions(query, |expression| {
         let name = match expression {
@@ -31,7 +31,7 @@ pub(crate) fn uses_in(query: &Query) -> HashMap<String, usize> {
 }
 
 /// Everything a query names that may be a column.
-pub(crate) fn names_in(query: &Query) -> BTreeSet<String> {
+pub fn names_in(query: &Query) -> BTreeSet<String> {
     uses_in(query).into_keys().collect()
 }
 
@@ -173,14 +173,14 @@ fn exclude(options: &mut WildcardAdditionalOptions, hidden: &[String]) {
 }
 
 /// (database, table) of a name as written.
-pub(crate) fn parts_of(name: &ObjectName) -> (Option<&str>, &str) {
+pub fn parts_of(name: &ObjectName) -> (Option<&str>, &str) {
     let mut words = name.0.iter().rev().filter_map(ObjectNamePart::as_ident);
     let table = words.next().map_or("", |word| word.value.as_str());
     (words.next().map(|word| word.value.as_str()), table)
 }
 
 /// Takes the columns that `hidden_of` names for a table out of every `*` over it.
-pub(crate) fn hide_from_wildcards(query: &mut Query, hidden_of: impl Fn(&ObjectName) -> Vec<String>) {
+pub fn hide_from_wildcards(query: &mut Query, hidden_of: impl Fn(&ObjectName) -> Vec<String>) {
     let _ = query.visit(&mut Hide { hidden_of });
 }
 

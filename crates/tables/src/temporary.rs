@@ -13,19 +13,19 @@ use host::MemoryBudget;
 use model::{DatabaseId, ErrorCode, TableDef};
 use parking_lot::RwLock;
 
-use crate::tables::memory::MemoryTables;
+use crate::memory::MemoryTables;
 
 /// What definitions of temporary tables have for a database.
-pub(crate) fn no_database() -> DatabaseId {
+pub fn no_database() -> DatabaseId {
     DatabaseId::from_bytes([0xFF; 16])
 }
 
 /// Whether a definition is that of a temporary table.
-pub(crate) fn is_temporary(def: &TableDef) -> bool {
+pub fn is_temporary(def: &TableDef) -> bool {
     def.database == no_database()
 }
 
-pub(crate) struct TemporaryTables {
+pub struct TemporaryTables {
     tables: RwLock<BTreeMap<String, Arc<TableState>>>,
     /// Rows of those with engine Memory.
     pub rows: MemoryTables,
@@ -33,26 +33,26 @@ pub(crate) struct TemporaryTables {
 
 impl TemporaryTables {
     /// `budget` is the process's: the rows outlive the statements that bring them.
-    pub(crate) fn new(budget: MemoryBudget) -> TemporaryTables {
+    pub fn new(budget: MemoryBudget) -> TemporaryTables {
         TemporaryTables { tables: RwLock::default(), rows: MemoryTables::new(budget) }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.tables.read().is_empty()
     }
 
-    pub(crate) fn table(&self, name: &str) -> Option<Arc<TableState>> {
+    pub fn table(&self, name: &str) -> Option<Arc<TableState>> {
         self.tables.read().get(name).cloned()
     }
 
     /// All of them, by name.
-    pub(crate) fn all(&self) -> Vec<Arc<TableState>> {
+    pub fn all(&self) -> Vec<Arc<TableState>> {
         self.tables.read().values().cloned().collect()
     }
 
     /// # Errors
     /// TABLE_ALREADY_EXISTS, unless the one of its name is to be replaced.
-    pub(crate) fn create(&self, def: &Arc<TableDef>, replaces: bool) -> Result<(), Error> {
+    pub fn create(&self, def: &Arc<TableDef>, replaces: bool) -> Result<(), Error> {
         let mut tables = self.tables.write();
         if !replaces && tables.contains_key(def.name.as_ref()) {
             return Err(already_exists(&def.name));
@@ -66,7 +66,7 @@ impl TemporaryTables {
     }
 
     /// Whether there was one.
-    pub(crate) fn drop_table(&self, name: &str) -> bool {
+    pub fn drop_table(&self, name: &str) -> bool {
         let dropped = self.tables.write().remove(name);
         if let Some(table) = &dropped {
             self.rows.clear(table.def.id);
@@ -75,13 +75,13 @@ impl TemporaryTables {
     }
 }
 
-pub(crate) fn already_exists(name: &str) -> Error {
+pub fn already_exists(name: &str) -> Error {
     let message = format!("temporary table \"{name}\" already exists");
     Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message)
         .with_hint("use CREATE TEMPORARY TABLE IF NOT EXISTS")
 }
 
-pub(crate) fn unknown(name: &str) -> Error {
+pub fn unknown(name: &str) -> Error {
     Error::new(
         ErrorKind::UnknownObject,
         ErrorCode::UNKNOWN_TABLE,

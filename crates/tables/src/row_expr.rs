@@ -95,7 +95,7 @@ fn compile_key(state: &SessionState, def: &TableDef, text: &str) -> Result<Arc<d
 }
 
 /// Compiles one stored expression of `def`; also answers a function it asks about the statement, if it does.
-pub(crate) fn compile(
+pub fn compile(
     state: &SessionState,
     def: &TableDef,
     text: &str,
@@ -134,7 +134,7 @@ pub(crate) fn compile(
 }
 
 /// A stored expression over these columns, which have the names that [`stored_column_name`] gives.
-pub(crate) fn logical(state: &SessionState, columns: &DFSchema, text: &str) -> Result<Expr, Error> {
+pub fn logical(state: &SessionState, columns: &DFSchema, text: &str) -> Result<Expr, Error> {
     let ast = planner::prepare_expression(&sql::parse_expression(text)?)?;
     let expression =
         state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, columns)?;
@@ -142,7 +142,7 @@ pub(crate) fn logical(state: &SessionState, columns: &DFSchema, text: &str) -> R
 }
 
 /// The type of the column at `index`, which is that of its default, over those of `columns` whose own types are known.
-pub(crate) fn type_of(
+pub fn type_of(
     state: &SessionState,
     columns: &[ColumnDef],
     index: usize,
@@ -170,7 +170,7 @@ pub(crate) fn type_of(
 }
 
 /// Compiles the keys of a table.
-pub(crate) fn compile_keys(state: &SessionState, def: &TableDef) -> Result<TableKeys, Error> {
+pub fn compile_keys(state: &SessionState, def: &TableDef) -> Result<TableKeys, Error> {
     let all = |texts: &[Arc<str>]| {
         texts.iter().map(|text| compile_key(state, def, text)).collect::<Result<Vec<_>, _>>()
     };

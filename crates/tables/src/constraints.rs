@@ -17,7 +17,7 @@ use model::{ColumnId, ColumnType, ConstraintKind, ErrorCode, RowExpr, TableDef};
 use planner::StateCheck;
 use sql::definition::constraints::{is_constraint, kept_constraint, with_kept_constraints};
 
-use crate::tables::row_expr::compile;
+use crate::row_expr::compile;
 
 /// One CHECK.
 struct Check {
@@ -26,7 +26,7 @@ struct Check {
 }
 
 /// All that a table's rows are asked.
-pub(crate) struct Constraints {
+pub struct Constraints {
     def: Arc<TableDef>,
     /// Knows what the table is called now.
     catalog: Arc<Catalog>,
@@ -36,7 +36,7 @@ pub(crate) struct Constraints {
 }
 
 /// The table's checks, and whether one of them asks about the statement; `None` if it has none.
-pub(crate) fn compile_constraints(
+pub fn compile_constraints(
     state: &SessionState,
     def: &Arc<TableDef>,
     catalog: &Arc<Catalog>,
@@ -87,7 +87,7 @@ fn is_truth(column_type: &ColumnType) -> bool {
 
 impl Constraints {
     /// Fails for the first row that does not keep to one of them. `rows_before` of the statement were asked already.
-    pub(crate) fn check(&self, rows: &RecordBatch, rows_before: u64) -> Result<(), Error> {
+    pub fn check(&self, rows: &RecordBatch, rows_before: u64) -> Result<(), Error> {
         for (id, check) in &self.states {
             let at = rows.schema_ref().fields().iter().position(|field| column_id_of(field) == Some(*id));
             let Some(at) = at else { continue };

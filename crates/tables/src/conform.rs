@@ -17,14 +17,14 @@ use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnId, ColumnType, DefaultKind, ErrorCode, RowExpr, TableDef};
 use physical::adopt::Needs;
 
-use crate::tables::constraints::Constraints;
-use crate::tables::nested::{Parts, complete, nested_of};
+use crate::constraints::Constraints;
+use crate::nested::{Parts, complete, nested_of};
 
 /// A row is gathered out of its batch, sorted, and written as a page of a part.
 const COPIES_STORED: usize = 4;
 
 /// Expressions of the columns that have one, in the order of `TableDef::written_columns`.
-pub(crate) type Defaults = Vec<Option<Arc<dyn RowExpr>>>;
+pub type Defaults = Vec<Option<Arc<dyn RowExpr>>>;
 
 enum Origin {
     /// Column of the incoming batch, and what stands in for its cells that ask for the default.
@@ -35,7 +35,7 @@ enum Origin {
 }
 
 /// Maps batches of one source onto one table.
-pub(crate) struct Conform {
+pub struct Conform {
     /// Of the rows that come out.
     schema: SchemaRef,
     /// One for each target; the same as `schema` without EPHEMERAL columns.
@@ -59,7 +59,7 @@ pub(crate) struct Conform {
 
 impl Conform {
     /// `names` are the columns an INSERT lists, `None` for all insertable ones in order.
-    pub(crate) fn new(
+    pub fn new(
         def: &TableDef,
         names: Option<&[String]>,
         source_columns: usize,
@@ -99,25 +99,25 @@ impl Conform {
     }
 
     /// Whether NULL into a column that takes none is the column's default, as it is unless this says no, or an error.
-    pub(crate) fn with_null_as_default(mut self, null_as_default: bool) -> Conform {
+    pub fn with_null_as_default(mut self, null_as_default: bool) -> Conform {
         self.null_as_default = null_as_default;
         self
     }
 
     /// Rows that do not keep to them are an error.
-    pub(crate) fn with_constraints(mut self, constraints: Option<Arc<Constraints>>) -> Conform {
+    pub fn with_constraints(mut self, constraints: Option<Arc<Constraints>>) -> Conform {
         self.constraints = constraints;
         self
     }
 
     /// Batches have these omission columns behind their own.
-    pub(crate) fn with_omissions(mut self, omissions: Omissions) -> Conform {
+    pub fn with_omissions(mut self, omissions: Omissions) -> Conform {
         self.omissions = omissions;
         self
     }
 
     /// Batches of this very schema need not be asked for the types of their columns.
-    pub(crate) fn with_native(mut self, native: SchemaRef) -> Result<Conform, Error> {
+    pub fn with_native(mut self, native: SchemaRef) -> Result<Conform, Error> {
         let in_place = |(at, (_, origin)): (usize, &(ColumnDef, Origin))| match origin {
             Origin::Input(index, _) => *index == at,
             Origin::Computed(_) | Origin::TypeDefault => false,
@@ -133,7 +133,7 @@ impl Conform {
 
     /// Rows of the table. `rows_before` came before these, from the same source; behind the columns of `batch` may stand
     /// omission columns.
-    pub(crate) fn apply_behind(&self, rows_before: u64, batch: &RecordBatch) -> Result<RecordBatch, Error> {
+    pub fn apply_behind(&self, rows_before: u64, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         let rows = self.converted(batch)?;
         if let Some(constraints) = &self.constraints {
             constraints.check(&rows, rows_before)?;
@@ -142,7 +142,7 @@ impl Conform {
     }
 
     /// As [`Conform::apply_behind`], of rows that are the first of their source.
-    pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
+    pub fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch, Error> {
         self.apply_behind(0, batch)
     }
 
@@ -218,12 +218,12 @@ impl Conform {
     }
 
     /// Whether rows are compared with constraints, or their arrays with each other.
-    pub(crate) fn has_constraints(&self) -> bool {
+    pub fn has_constraints(&self) -> bool {
         self.constraints.is_some() || !self.nested.is_empty()
     }
 
     /// The incoming column of a stored one, if it has one, and whether NULL there may ask for something else than NULL.
-    pub(crate) fn input_of(&self, column: ColumnId) -> Option<(usize, bool)> {
+    pub fn input_of(&self, column: ColumnId) -> Option<(usize, bool)> {
         let target = self.targets.iter().find(|(target, _)| target.id == column);
         match target.map(|(_, origin)| origin) {
             Some(Origin::Input(index, default)) => Some((*index, default.is_some())),
@@ -232,7 +232,7 @@ impl Conform {
     }
 
     /// What is needed to make all stored columns but those for which `is_copied` holds.
-    pub(crate) fn needs(&self, is_copied: &dyn Fn(ColumnId) -> bool) -> Needs {
+    pub fn needs(&self, is_copied: &dyn Fn(ColumnId) -> bool) -> Needs {
         let mut needs = Needs { wanted: vec![false; self.targets.len()], ..Needs::default() };
         let made = |(column, _): &(ColumnDef, Origin)| !is_ephemeral(column) && !is_copied(column.id);
         let mut due: Vec<usize> = (0..self.targets.len()).filter(|at| made(&self.targets[*at])).collect();
@@ -262,7 +262,7 @@ impl Conform {
 
     /// Stored columns in the order of the table, without those that are not needed. `given` are incoming columns by position,
     /// `copied` gives the values of columns that are copied.
-    pub(crate) fn apply_beside(
+    pub fn apply_beside(
         &self,
         rows: usize,
         needs: &Needs,
@@ -427,7 +427,7 @@ fn is_ephemeral(column: &ColumnDef) -> bool {
 }
 
 /// The columns an INSERT gives values for: EPHEMERAL ones only where it names them.
-pub(crate) fn insert_columns(def: &TableDef, names: Option<&[String]>) -> Result<Vec<ColumnDef>, Error> {
+pub fn insert_columns(def: &TableDef, names: Option<&[String]>) -> Result<Vec<ColumnDef>, Error> {
     let computed = |column: &ColumnDef| {
         matches!(column.default, Some((DefaultKind::Materialized | DefaultKind::Alias, _)))
     };
@@ -457,7 +457,7 @@ pub(crate) fn insert_columns(def: &TableDef, names: Option<&[String]>) -> Result
 }
 
 /// Values of one type as those of a column; what does not fit is an error that names it.
-pub(crate) fn cast_into(array: &ArrayRef, from: &ColumnType, column: &ColumnDef) -> Result<ArrayRef, Error> {
+pub fn cast_into(array: &ArrayRef, from: &ColumnType, column: &ColumnDef) -> Result<ArrayRef, Error> {
     let cast = cast_column(array, from, &column.column_type, CastMode::Insert).map_err(|error| {
         let error = Error::from(error);
         error.in_context(&format!("while converting column {}", column.name))

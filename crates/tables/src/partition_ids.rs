@@ -13,10 +13,10 @@ use model::{ErrorCode, PartitionValue, RowExpr, TableDef, TableKeys, Value};
 use sql::Partition;
 use sql::escape::quote_text;
 
-use crate::tables::row_expr::compile;
+use crate::row_expr::compile;
 
 /// The id of the partition, as `system.parts` shows it.
-pub(crate) fn partition_id(
+pub fn partition_id(
     state: &SessionState,
     def: &TableDef,
     keys: &TableKeys,

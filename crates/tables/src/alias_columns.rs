@@ -14,10 +14,10 @@ use datafusion::logical_expr::{Expr, LogicalPlanBuilder, ident};
 use model::table_def::stored_column_name;
 use model::{ColumnDef, DefaultKind, TableDef};
 
-use crate::tables::row_expr::logical;
+use crate::row_expr::logical;
 
 /// Whether some column of the table is an ALIAS.
-pub(crate) fn has_alias(def: &TableDef) -> bool {
+pub fn has_alias(def: &TableDef) -> bool {
     def.columns.iter().any(is_alias)
 }
 
@@ -26,7 +26,7 @@ fn is_alias(column: &ColumnDef) -> bool {
 }
 
 /// All columns of `def`; `stored` is the table with those that it stores.
-pub(crate) fn with_aliases(
+pub fn with_aliases(
     state: &SessionState,
     def: &TableDef,
     stored: Arc<dyn TableProvider>,
@@ -73,7 +73,7 @@ fn alias(state: &SessionState, known: &DFSchema, column: &ColumnDef) -> Result<E
 }
 
 /// Refuses ALIAS columns that cannot be computed.
-pub(crate) fn check_aliases(state: &SessionState, def: &TableDef) -> Result<(), Error> {
+pub fn check_aliases(state: &SessionState, def: &TableDef) -> Result<(), Error> {
     if has_alias(def) {
         let stored = MemTable::try_new(def.arrow_schema(), vec![vec![]])?;
         with_aliases(state, def, Arc::new(stored))?;

@@ -12,10 +12,10 @@ use model::{ColumnDef, ColumnType, ErrorCode};
 use sql::definition::nested::nested_name;
 
 /// Columns of one Nested, by their places among the columns that are written.
-pub(crate) type Parts = Vec<usize>;
+pub type Parts = Vec<usize>;
 
 /// Every Nested of more than one part.
-pub(crate) fn nested_of<'a>(columns: impl Iterator<Item = &'a ColumnDef>) -> Vec<Parts> {
+pub fn nested_of<'a>(columns: impl Iterator<Item = &'a ColumnDef>) -> Vec<Parts> {
     let mut found: Vec<(&str, Parts)> = Vec::new();
     for (place, column) in columns.enumerate() {
         let Some(name) = nested_name(column) else { continue };
@@ -28,7 +28,7 @@ pub(crate) fn nested_of<'a>(columns: impl Iterator<Item = &'a ColumnDef>) -> Vec
 }
 
 /// Compares the parts that have values, and gives those that are left out as many defaults.
-pub(crate) fn complete(
+pub fn complete(
     parts: &Parts,
     arrays: &mut [Option<ArrayRef>],
     columns: &[&ColumnDef],

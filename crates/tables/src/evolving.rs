@@ -15,7 +15,7 @@ use model::type_arrow::to_field;
 use model::{ColumnId, ColumnType, Conversion, DefaultKind, Evolution, RowExpr, RowExprError, TableDef};
 use sql::definition::nested::elder_part;
 
-use crate::tables::row_expr::compile;
+use crate::row_expr::compile;
 
 /// ClickHouse's casts.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Conversion for Casts {
 }
 
 /// Compiles what `def` needs for older rows. True if a default asks about its statement.
-pub(crate) fn compile_evolution(state: &SessionState, def: &TableDef) -> Result<(Evolution, bool), Error> {
+pub fn compile_evolution(state: &SessionState, def: &TableDef) -> Result<(Evolution, bool), Error> {
     let mut asks = false;
     let mut columns = BTreeMap::new();
     let mut defaults: BTreeMap<ColumnId, Arc<dyn RowExpr>> = BTreeMap::new();

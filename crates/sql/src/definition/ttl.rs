@@ -1,0 +1,146 @@
+//! TTL of a table and of its columns: when rows and values are too old.
+//!
+//! The TTL of a table is kept as text over names, in ClickHouse's grammar; that of a column, which is none of ClickHouse's
+//! clauses of a table, as `id expression` over ids. Invariant: what is kept reads back, or was kept by an older version as it
+//! was written. Must not know: rows, types.
+
+use model::table_def::{parse_stored_column_name, stored_column_name};
+use model::{ColumnDef, ColumnId, ErrorCode, KeptClause, TableDef};
+use sqlparser::ast::Expr;
+
+use super::kept::{read, texts};
+use crate::grammar::ttl::{TtlAction, formatted, items};
+use crate::parser::parse_expression;
+use crate::statement::ColumnSpec;
+use crate::table_text::{COLUMN_TTL, named_expression, stored_expr};
+use lexer::error::{Result, SqlError};
+
+/// The keyword under which the TTL of a table is kept.
+pub(super) const TTL: &str = "TTL";
+
+/// When rows, or values of a column, are too old. Texts are stored expressions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TtlRule {
+    /// The moment from which they are.
+    pub expression: String,
+    /// Only rows of which this holds.
+    pub condition: Option<String>,
+    /// Whose values become its defaults; without it rows are deleted.
+    pub column: Option<ColumnId>,
+}
+
+/// Whether rows or values of a table may be too old one day.
+pub fn has_ttl(def: &TableDef) -> bool {
+    def.kept.iter().any(|clause| *clause.keyword == *TTL || *clause.keyword == *COLUMN_TTL)
+}
+
+/// What is too old in a table. Whatever does not change rows is left out.
+///
+/// # Errors
+/// A clause that an older version kept as it was written is none of these.
+pub fn ttl_rules(def: &TableDef) -> Result<Vec<TtlRule>> {
+    let mut rules = vec![];
+    for text in texts(def, TTL) {
+        let unreadable = |error: SqlError| error.with_hint("ALTER TABLE .. MODIFY TTL gives it another");
+        for item in read(text, items).map_err(unreadable)? {
+            let TtlAction::Delete { condition } = item.action else { continue };
+            rules.push(TtlRule {
+                expression: stored_expr(&item.expression, &def.columns)?,
+                condition: condition.map(|condition| stored_expr(&condition, &def.columns)).transpose()?,
+                column: None,
+            });
+        }
+    }
+    for text in texts(def, COLUMN_TTL) {
+        if let Some((id, expression)) = text.split_once(' ')
+            && let Some(column) = parse_stored_column_name(id)
+        {
+            rules.push(TtlRule { expression: expression.to_owned(), condition: None, column: Some(column) });
+        }
+    }
+    Ok(rules)
+}
+
+/// `text` of the table's TTL, or none.
+pub(super) fn set_ttl(def: &mut TableDef, text: Option<&str>) -> Result<()> {
+    let before = def.kept.len();
+    def.kept.retain(|clause| *clause.keyword != *TTL);
+    match text {
+        Some(text) => {
+            def.kept.push(KeptClause { keyword: TTL.into(), text: text.into() });
+            ttl_rules(def).map(drop)
+        }
+        None if def.kept.len() == before => {
+            Err(SqlError::bad_arguments("the table has no TTL expression, cannot remove it"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Makes the table's TTL say the names of `def`, which were others in `before`.
+pub(super) fn follow_names(before: &TableDef, def: &mut TableDef) -> Result<()> {
+    let renamed = |expression: &mut Expr| -> Result<()> {
+        let stored = stored_expr(expression, &before.columns)?;
+        *expression = parse_expression(&named_expression(&stored, def))?;
+        Ok(())
+    };
+    let mut found = Vec::new();
+    for text in texts(before, TTL) {
+        let mut items = read(text, items)?;
+        for item in &mut items {
+            renamed(&mut item.expression)?;
+            if let TtlAction::Delete { condition: Some(condition) } = &mut item.action {
+                renamed(condition)?;
+            }
+        }
+        found.push(formatted(&items));
+    }
+    let clauses = def.kept.iter_mut().filter(|clause| *clause.keyword == *TTL);
+    clauses.zip(found).for_each(|(clause, text)| clause.text = text.into());
+    Ok(())
+}
+
+/// The TTL of the columns of a new table.
+///
+/// # Errors
+/// One names a column that is not there, or stands at a column of a key.
+pub fn with_column_ttls(def: &mut TableDef, specs: &[ColumnSpec]) -> Result<()> {
+    for spec in specs {
+        if let (Some(ttl), Some(column)) = (&spec.ttl, def.column(&spec.name)) {
+            let id = column.id;
+            set_column_ttl(def, id, ttl)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn set_column_ttl(def: &mut TableDef, id: ColumnId, ttl: &Expr) -> Result<()> {
+    let name = format!("`{}`", stored_column_name(id));
+    if def.order_by.iter().chain(&def.partition_by).any(|key| key.contains(&name)) {
+        let column = def.column_by_id(id).map_or_else(String::new, |column| column.name.to_string());
+        let message = format!("trying to set TTL for key column {column}");
+        return Err(SqlError::new(ErrorCode::ILLEGAL_COLUMN, message));
+    }
+    let text = format!("{} {}", stored_column_name(id), stored_expr(ttl, &def.columns)?);
+    remove_column_ttl(def, id);
+    def.kept.push(KeptClause { keyword: COLUMN_TTL.into(), text: text.into() });
+    Ok(())
+}
+
+/// Whether there was one.
+pub(super) fn remove_column_ttl(def: &mut TableDef, id: ColumnId) -> bool {
+    let before = def.kept.len();
+    def.kept.retain(|clause| *clause.keyword != *COLUMN_TTL || ttl_column(&clause.text) != Some(id));
+    def.kept.len() < before
+}
+
+fn ttl_column(text: &str) -> Option<ColumnId> {
+    parse_stored_column_name(text.split_once(' ')?.0)
+}
+
+/// The column whose TTL needs another column.
+pub(super) fn column_whose_ttl_needs(def: &TableDef, id: ColumnId) -> Option<&ColumnDef> {
+    let name = format!("`{}`", stored_column_name(id));
+    let needs = |text: &&str| text.contains(&name) && ttl_column(text) != Some(id);
+    texts(def, COLUMN_TTL).find(needs).and_then(|text| def.column_by_id(ttl_column(text)?))
+}

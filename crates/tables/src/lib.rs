@@ -1,0 +1,18 @@
+//! Tables as statements see them: definitions with compiled keys and defaults, and rows made to fit them.
+//!
+//! Invariant: a row that comes into a table went through `conform`. Must not know: sessions, statements.
+
+pub mod memory;
+pub mod temporary;
+pub mod row_expr;
+pub mod partition_ids;
+pub mod alias_columns;
+pub mod constraints;
+pub mod ttl;
+pub mod nested;
+pub mod conform;
+pub mod insert_shape;
+pub mod evolving;
+pub mod stored;
+pub mod reserved;
+pub mod virtual_columns;
