@@ -77,7 +77,9 @@ impl AggregateUDFImpl for Framed {
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let maker = Maker::new(&self.inner, &args);
-        if let Ok(sliding) = self.inner.create_sliding_accumulator(args)
+        let anew = is_computed_anew(self.inner.name(), args.expr_fields);
+        if !anew
+            && let Ok(sliding) = self.inner.create_sliding_accumulator(args)
             && sliding.supports_retract_batch()
         {
             return Ok(sliding);
@@ -110,6 +112,16 @@ impl AggregateUDFImpl for Framed {
 
     fn supports_within_group_clause(&self) -> bool {
         self.inner.supports_within_group_clause()
+    }
+}
+
+/// Whether an aggregate cannot really take rows back: a variance that subtracts keeps what rounding made of it, and the extreme
+/// of floats keeps a NaN.
+fn is_computed_anew(name: &str, fields: &[FieldRef]) -> bool {
+    let is_float = |field: &FieldRef| matches!(field.data_type(), DataType::Float32 | DataType::Float64);
+    match name {
+        "min" | "max" => fields.iter().any(is_float),
+        _ => ["var", "stddev", "covar", "corr"].iter().any(|moments| name.starts_with(moments)),
     }
 }
 

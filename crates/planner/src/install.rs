@@ -39,6 +39,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
         .with_expr_planners(planners)
         .with_relation_planners(vec![Arc::new(Relations)])
         .with_analyzer_rules(analyzer::rules::analyzer_rules())
+        .with_optimizer_rules(analyzer::outer_joins::optimizer_rules())
         .with_optimizer_rule(Arc::new(analyzer::constant_rows::ConstantRows))
 }
 

@@ -86,6 +86,7 @@ impl Database {
         runtime_env.register_object_store(&parts_url, Arc::new(files));
         let builder =
             planner::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
+        let builder = physical::rules::configure(builder);
         let base_state = with_stops(builder.with_query_planner(Arc::new(Planner)).build());
         let bare_state = bare(&base_state);
         let memtable_memory = host.memory.child_named("memtable", memory / MEMTABLE_SHARE);

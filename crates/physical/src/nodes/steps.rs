@@ -16,7 +16,7 @@ use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use model::ErrorCode;
 use model::type_arrow::from_field;
-use planner::nodes::{ArrayJoin, Asof, Cut, Fill};
+use planner::nodes::{ArrayJoin, Asof, Cut, Fill, without_apart};
 
 use super::array_join::ArrayJoinExec;
 use super::asof::{AsofExec, Match, Nearest, Side};
@@ -41,7 +41,7 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Steps)]);
-        let ready = with_barriers(with_skips(with_room(divided(logical_plan)?)?)?)?;
+        let ready = with_barriers(with_skips(with_room(without_apart(divided(logical_plan)?)?)?)?)?;
         planner.create_physical_plan(&ready, session).await
     }
 }

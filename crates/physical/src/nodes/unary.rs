@@ -7,12 +7,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::Result;
+use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::OrderingRequirements;
+use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PhysicalExpr, PlanProperties,
+    ChildStats, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PhysicalExpr, PlanProperties,
+    StatisticsArgs,
 };
 
 /// What is done with the rows of one input.
@@ -46,6 +50,16 @@ pub trait Step: Clone + Send + Sync + 'static {
     /// Whether the input may be dealt out to more partitions for the step to be done sooner.
     fn may_be_divided(&self) -> bool {
         !matches!(self.distribution(), Distribution::SinglePartition)
+    }
+
+    /// Whether the rows that come out are those of the input.
+    fn keeps_rows(&self) -> bool {
+        false
+    }
+
+    /// Whether a condition on what comes out may be asked of the input instead.
+    fn passes_conditions(&self) -> bool {
+        false
     }
 
     /// All that is computed of the input's rows.
@@ -139,6 +153,33 @@ impl<S: Step> ExecutionPlan for Unary<S> {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         Unary::over(children.swap_remove(0), self.step.clone())
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![if self.step.keeps_rows() { ChildStats::At(partition) } else { ChildStats::Skip }]
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        _args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        match inputs {
+            [input] if self.step.keeps_rows() => Ok(Arc::clone(input)),
+            _ => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
+        }
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _phase: FilterPushdownPhase,
+        conditions: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        match self.step.passes_conditions() {
+            true => FilterDescription::from_children(conditions, &self.children()),
+            false => Ok(FilterDescription::all_unsupported(&conditions, &self.children())),
+        }
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -10,6 +10,8 @@ pub(crate) mod lift;
 pub(crate) mod filled;
 pub(crate) mod bags;
 pub(crate) mod constant_rows;
+pub(crate) mod dependencies;
+pub(crate) mod outer_joins;
 pub(crate) mod taken_apart;
 pub(crate) mod drawn;
 pub(crate) mod rules;

@@ -24,18 +24,20 @@ use super::drawn::DrawnOnce;
 use super::filled::{self, FILLED};
 use super::lift::Lift;
 use super::taken_apart::TakenApart;
-use crate::coercion::aggregated::{nan_beside_null, typed_aggregate, typed_window};
+use crate::analyzer::dependencies::Dependencies;
+use crate::coercion::aggregated::{nan_beside_null, typed_aggregate};
 use crate::coercion::branches::{self, common_type};
 use crate::coercion::closure::closed;
 use crate::coercion::comparison::{self, as_predicate, as_value, cast_to, compare, is_comparison};
 use crate::coercion::distinct::{compared, is_distinction};
 use crate::coercion::in_list::in_list;
 use crate::coercion::short_circuit::{choice, guarded, is_choice};
+use crate::coercion::windowed::typed_window;
 use crate::scalar::adapter::{call, digested};
 use crate::scalar::attached::{said_once, with_type};
 use crate::scalar::truth::TRUTH;
 use crate::session::{query_rules, session_values};
-use aggregates::typing::{literal, literal_array, type_of, type_of_field};
+use aggregates::typing::{is_predicate, literal, literal_array, type_of, type_of_field};
 
 /// See the module.
 #[derive(Debug)]
@@ -72,7 +74,7 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
     let names = NamePreserver::new(&node);
     let typed = node.map_expressions(|expr| {
         if matches!(expr, Expr::GroupingSet(_)) {
-            return Ok(Transformed::no(expr));
+            return expr.map_children(|key| grouped(key, &schema, session));
         }
         let name = names.save(&expr);
         let expr = typed(expr, &schema, session)?;
@@ -84,6 +86,16 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
         Ok(Transformed::yes(name.restore(guarded(expr, &schema)?)))
     })?;
     typed.map_data(predicates)?.map_data(LogicalPlan::recompute_schema)
+}
+
+/// A key that some sets leave out: one that is a condition is the number that it is in ClickHouse, whose default is 0.
+fn grouped(key: Expr, schema: &DFSchema, session: &SessionValues) -> Result<Transformed<Expr>> {
+    if !is_predicate(&key, schema)? {
+        return Ok(Transformed::no(key));
+    }
+    let name = key.schema_name().to_string();
+    let key = output(typed(key, schema, session)?, schema)?;
+    Ok(Transformed::yes(key.alias(name)))
 }
 
 /// Columns of a UNION have the type that holds those of all its inputs.
@@ -412,5 +424,6 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(TakenApart),
         Arc::new(DrawnOnce),
         Arc::new(TypeCoercion::new()),
+        Arc::new(Dependencies),
     ]
 }

@@ -1,14 +1,11 @@
-//! Aggregate and window functions with arguments of ClickHouse's types.
+//! Aggregate functions with arguments of ClickHouse's types.
 //!
 //! Invariant: what an aggregate gives over a NULL without a type is decided here, before any row is read.
 
 use aggregates::row_bytes::is_counted_as_bytes;
-use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, WindowFunction};
-use datafusion::logical_expr::{
-    Expr, ExprSchemable, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
-};
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{Expr, ExprSchemable, SortExpr};
 use functions::FunctionError;
 use model::{ColumnType, ErrorCode};
 
@@ -16,7 +13,7 @@ use super::comparison::{as_value, cast_to, is_float};
 use crate::scalar::adapter::call;
 use crate::scalar::row_bytes::bytes_of;
 use aggregates::typing::{external, type_of};
-use aggregates::{check_arguments, nothing_of, over_frames, takes_floats};
+use aggregates::{check_arguments, nothing_of, takes_floats};
 
 pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result<Expr> {
     function.params.args = values(function.params.args, schema)?;
@@ -51,28 +48,6 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
         function.params.args = joined(function.params.args, schema)?;
     }
     Ok(Expr::AggregateFunction(function))
-}
-
-/// A window function with its arguments and its frame as ClickHouse has them.
-pub(crate) fn typed_window(mut function: WindowFunction, schema: &DFSchema) -> Result<Expr> {
-    function.params.args = values(function.params.args, schema)?;
-    if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
-        check_arguments(func, &types_of(&function.params.args, schema)?)?;
-        if takes_floats(func) {
-            function.params.args = floats(function.params.args, schema)?;
-        }
-    }
-    let window = &mut function.params;
-    let skips = matches!(function.fun.name(), "any" | "anyLast" | "first_value" | "last_value");
-    if skips && window.null_treatment.is_none() {
-        window.null_treatment = Some(NullTreatment::IgnoreNulls);
-    }
-    window.window_frame = framed(window.window_frame.clone(), &window.order_by, schema)?;
-    if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
-        let fields = window.args.iter().map(|arg| Ok(arg.to_field(schema)?.1)).collect::<Result<_>>()?;
-        function.fun = WindowFunctionDefinition::AggregateUDF(over_frames(func, &window.args, fields));
-    }
-    Ok(Expr::from(function))
 }
 
 fn is_count(aggregate: &str) -> bool {
@@ -115,21 +90,8 @@ pub(crate) fn values(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
     args.into_iter().map(|arg| as_value(arg, schema)).collect()
 }
 
-/// A frame from peers to peers: DataFusion has none by RANGE where the first key is bytes, and the same by GROUPS.
-fn framed(frame: WindowFrame, order: &[SortExpr], schema: &DFSchema) -> Result<WindowFrame> {
-    let Some(first) = order.first().filter(|_| frame.units == WindowFrameUnits::Range) else {
-        return Ok(frame);
-    };
-    let plain = |bound: &WindowFrameBound| bound.is_unbounded() || *bound == WindowFrameBound::CurrentRow;
-    let bytes = matches!(first.expr.get_type(schema)?, DataType::FixedSizeBinary(_));
-    Ok(match bytes && plain(&frame.start_bound) && plain(&frame.end_bound) {
-        true => WindowFrame::new_bounds(WindowFrameUnits::Groups, frame.start_bound, frame.end_bound),
-        false => frame,
-    })
-}
-
 /// Wide integers as Float64, which DataFusion's accumulators cannot make of them.
-fn floats(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+pub(super) fn floats(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
     let float = |arg: Expr| {
         let is_wide = type_of(&arg, schema)?.is_wide_integer();
         if is_wide { call("toFloat64", vec![arg]) } else { Ok(arg) }

@@ -137,23 +137,31 @@ fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Resu
         return Ok(binary(left, op, right));
     }
     let mut tests = vec![];
-    for side in [&left, &right] {
+    for (side, other) in [(&left, &right), (&right, &left)] {
         if may_be_nan(side, schema)? {
-            tests.push(call("isNaN", vec![side.clone()])?);
+            // Beside NULL it does not matter what it is: the answer is NULL. Who asks a subquery has a condition, to which false
+            // is as good, and which prunes.
+            let may_be_null = !other.column_refs().is_empty() && type_of(other, schema)?.is_nullable();
+            let is_unknown = may_be_null.then(|| other.clone().is_null());
+            tests.push((call("isNaN", vec![side.clone()])?, is_unknown));
         }
     }
     let compared = binary(left, op, right);
+    let is_number = |(test, is_unknown): (Expr, Option<Expr>)| {
+        let is_number = binary(test, Operator::Eq, Expr::Literal(ScalarValue::UInt8(Some(0)), None));
+        is_unknown.into_iter().fold(is_number, Expr::or)
+    };
     let is = |test: Expr, op: Operator| binary(test, op, Expr::Literal(ScalarValue::UInt8(Some(0)), None));
     Ok(match (op, tests.len()) {
         (_, 0) => compared,
         // A number and NaN differ for Arrow too.
         (Operator::Eq | Operator::NotEq, 1) => compared,
-        (Operator::Eq, _) => tests.into_iter().take(1).fold(compared, |all, t| all.and(is(t, Operator::Eq))),
+        (Operator::Eq, _) => tests.into_iter().take(1).map(is_number).fold(compared, Expr::and),
         (Operator::NotEq, _) => {
-            let both = conjunction(tests.into_iter().map(|test| is(test, Operator::NotEq)));
+            let both = conjunction(tests.into_iter().map(|(test, _)| is(test, Operator::NotEq)));
             both.into_iter().fold(compared, Expr::or)
         }
-        _ => tests.into_iter().fold(compared, |all, test| all.and(is(test, Operator::Eq))),
+        _ => tests.into_iter().map(is_number).fold(compared, Expr::and),
     })
 }
 

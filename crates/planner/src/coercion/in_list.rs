@@ -73,14 +73,27 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         }
     } else {
         let literals = literals_in(&list, &column_type, schema, session)?;
-        (!literals.is_empty()).then(|| Expr::InList(InList::new(Box::new(expr), literals, false)))
+        let asked = Box::new(expr.clone());
+        (!literals.is_empty()).then(|| Expr::InList(InList::new(asked, literals, false)))
     };
-    let made = made.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(false)), None));
+    let made = match made {
+        Some(made) => made,
+        None => in_nothing(expr, schema)?,
+    };
     Ok(match made {
         Expr::InList(list) => Expr::InList(InList { negated, ..list }),
         other if negated => Expr::Not(Box::new(other)),
         other => other,
     })
+}
+
+/// No item can be it: that is false, and unknown of NULL.
+fn in_nothing(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    let constant = |answer| Expr::Literal(ScalarValue::Boolean(answer), None);
+    match type_of(&expr, schema)?.is_nullable() {
+        true => Ok(constant(None).and(expr.is_null())),
+        false => Ok(constant(Some(false))),
+    }
 }
 
 /// `[1, 2] IN [1, 2]`: for values that are arrays, elements that are none were written as one array.

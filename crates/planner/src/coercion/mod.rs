@@ -12,3 +12,4 @@ pub(crate) mod operators;
 pub(crate) mod nesting;
 pub(crate) mod branches;
 pub(crate) mod aggregated;
+pub(crate) mod windowed;

@@ -3,6 +3,7 @@
 //! Invariant: a node says what is to be done, never how; the engine plans how. A node's columns are its inputs', one
 //! for one, so that projections and filters move through it. Must not know: SQL text, storage.
 
+mod apart;
 mod array_join;
 mod asof;
 mod cut;
@@ -13,6 +14,7 @@ use std::collections::BTreeSet;
 use datafusion::common::{Column, DFSchema};
 use datafusion::logical_expr::Expr;
 
+pub use apart::{Apart, without_apart};
 pub use array_join::{ArrayJoin, element_field};
 pub use asof::Asof;
 pub use cut::{Cut, CutKind};

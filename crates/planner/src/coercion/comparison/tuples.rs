@@ -1,7 +1,7 @@
 //! Comparisons of tuples element by element, where that prunes or where an element may be NULL.
 //!
 //! Invariant: `(a, b) < (c, d)` is `a < c OR a = c AND b < d` with NULL as SQL has it; a written NULL makes all of it NULL,
-//! as in ClickHouse. What holds no NULL is compared by our functions, whole.
+//! as in ClickHouse. What holds no NULL, no float and no enum is compared by our functions, whole.
 
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::utils::conjunction;
@@ -23,8 +23,9 @@ pub(super) fn nested(
 ) -> Result<Expr> {
     let is_equality = matches!(op, Operator::Eq | Operator::NotEq);
     let written = call_arguments(&left.0, "tuple").is_some() && call_arguments(&right.0, "tuple").is_some();
-    let has_null = may_hold_null(left.1) || may_hold_null(right.1);
-    let taken_apart = is_equality && written || has_null && !left.0.is_volatile() && !right.0.is_volatile();
+    let by_elements = compares_by_elements(left.1) || compares_by_elements(right.1);
+    let taken_apart =
+        is_equality && written || by_elements && !left.0.is_volatile() && !right.0.is_volatile();
     if taken_apart
         && let (Some(a), Some(b)) = (parts(&left)?, parts(&right)?)
         && a.len() == b.len()
@@ -39,13 +40,17 @@ pub(super) fn nested(
     by_function(left.0, op, right.0)
 }
 
-/// Whether an element of a tuple, or of a tuple in it, may be NULL.
-fn may_hold_null(column_type: &ColumnType) -> bool {
+/// Whether an element of a tuple, or of a tuple in it, is compared otherwise than by its layout: it may be NULL or NaN, or its
+/// names are not in the order of its values.
+fn compares_by_elements(column_type: &ColumnType) -> bool {
+    use ColumnType::{Enum8, Enum16, Float32, Float64, Nothing, Tuple};
     match column_type {
-        ColumnType::Tuple(elements) => elements
-            .iter()
-            .any(|element| may_hold_null(&element.column_type) || element.column_type.is_nullable()),
-        other => *other == ColumnType::Nothing,
+        Tuple(elements) => elements.iter().any(|element| {
+            let element = &element.column_type;
+            let is_odd = matches!(element, Float32 | Float64 | Enum8(_) | Enum16(_));
+            is_odd || element.is_nullable() || compares_by_elements(element)
+        }),
+        other => *other == Nothing,
     }
 }
 

@@ -1,0 +1,82 @@
+//! BarrierExec: rows as they come, and something that rules are not to know or do across it.
+//!
+//! Invariant: rows, their order and their partitions stay as they are.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
+
+use crate::nodes::unary::{Step, Unary};
+
+/// What is stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Barrier {
+    /// Conditions from above, which are moved by the names of columns.
+    Conditions,
+    /// What is known of values: which columns are constant, and which are equal.
+    Values,
+}
+
+impl Barrier {
+    /// The plan without barriers of this kind.
+    ///
+    /// # Errors
+    /// Those of the walk.
+    pub(super) fn removed(self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        let without = |node: Arc<dyn ExecutionPlan>| {
+            let barrier = node.downcast_ref::<Unary<Barrier>>().filter(|barrier| barrier.step == self);
+            match barrier.map(|barrier| Arc::clone(&barrier.input)) {
+                Some(input) => Ok(Transformed::yes(input)),
+                None => Ok(Transformed::no(node)),
+            }
+        };
+        Ok(plan.transform_up(without)?.data)
+    }
+}
+
+impl Step for Barrier {
+    const NAME: &'static str = "BarrierExec";
+
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BarrierExec: {self:?}")
+    }
+
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
+        let known = input.properties();
+        if *self == Barrier::Conditions {
+            return Ok(Arc::clone(known));
+        }
+        let mut told = EquivalenceProperties::new(input.schema());
+        told.add_orderings(known.eq_properties.oeq_class().iter().cloned());
+        Ok(Arc::new(PlanProperties::clone(known).with_eq_properties(told)))
+    }
+
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    fn may_be_divided(&self) -> bool {
+        false
+    }
+
+    fn keeps_rows(&self) -> bool {
+        true
+    }
+
+    fn passes_conditions(&self) -> bool {
+        *self == Barrier::Values
+    }
+
+    fn execute(
+        node: &Unary<Self>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        node.input.execute(partition, context)
+    }
+}

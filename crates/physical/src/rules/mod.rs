@@ -1,0 +1,24 @@
+//! DataFusion's rules over physical plans, where they would change rows.
+//!
+//! Invariant: no rule but these is added or taken away. Must not know: what a plan is for.
+
+mod barrier;
+mod optional_sides;
+mod same_names;
+
+use std::sync::Arc;
+
+use datafusion::execution::SessionStateBuilder;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+
+type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// Installs the rules in a session that is being built.
+pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
+    let known = PhysicalOptimizer::new().rules.into_iter();
+    let (first, last): (Rule, Rule) =
+        (Arc::new(optional_sides::OptionalSides), Arc::new(optional_sides::WithoutBarriers));
+    let rules = std::iter::once(first).chain(known.map(same_names::guarded)).chain([last]);
+    builder.with_physical_optimizer_rules(rules.collect())
+}
