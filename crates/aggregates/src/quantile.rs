@@ -192,7 +192,12 @@ impl AggregateUDFImpl for Quantile {
             ColumnType::Array(element) => *element,
             other => other,
         };
-        let results = Results { levels: self.levels(&args)?, several: self.several, element };
+        if args.is_distinct && self.pick == Pick::Digest {
+            let message = format!("DISTINCT in aggregate function {} is not supported", self.name);
+            return Err(external(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message)));
+        }
+        let is_distinct = args.is_distinct;
+        let results = Results { levels: self.levels(&args)?, several: self.several, element, is_distinct };
         if let (true, Some(field)) = (self.keeps_type(), args.expr_fields.first()) {
             return Ok(Box::new(exact::Values::new(field.data_type(), self.pick, results)));
         }
@@ -202,7 +207,10 @@ impl AggregateUDFImpl for Quantile {
         Ok(Box::new(Sample {
             values: Vec::new(),
             seen: 0,
-            sample_max: if self.pick == Pick::Interpolate { SAMPLE_MAX } else { usize::MAX },
+            sample_max: match self.pick {
+                Pick::Interpolate if !is_distinct => SAMPLE_MAX,
+                _ => usize::MAX,
+            },
             random: RandomStream::new(0),
             pick: self.pick,
             results,
@@ -233,6 +241,8 @@ struct Results {
     several: bool,
     /// The type of one value.
     element: ColumnType,
+    /// Whether equal values are one.
+    is_distinct: bool,
 }
 
 impl Results {
@@ -336,8 +346,21 @@ fn from_floats(values: Vec<f64>, column_type: &ColumnType) -> Result<ArrayRef> {
     Ok(match &data_type {
         DataType::Date32 => cast(&cast(&floats, &DataType::Int32)?, &data_type)?,
         DataType::Timestamp(..) => cast(&cast(&floats, &DataType::Int64)?, &data_type)?,
+        // ClickHouse cuts the digits that the type has not.
+        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => {
+            let cut = floats.as_primitive::<Float64Type>().unary::<_, Float64Type>(|v| cut(v, *scale));
+            cast(&cut, &data_type)?
+        }
         _ => cast(&floats, &data_type)?,
     })
+}
+
+/// A number without its digits behind the last of a scale, as far as a Float64 knows them.
+fn cut(value: f64, scale: i8) -> f64 {
+    let unit = 10f64.powi(i32::from(scale));
+    let (units, nearest) = (value * unit, (value * unit).round());
+    let is_whole = (units - nearest).abs() <= nearest.abs().max(1.0) * 1e-12;
+    (if is_whole { nearest } else { units.trunc() }) / unit
 }
 
 impl Accumulator for Sample {
@@ -353,6 +376,9 @@ impl Accumulator for Sample {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         self.values.sort_unstable_by(f64::total_cmp);
+        if self.results.is_distinct {
+            self.values.dedup();
+        }
         let levels = self.results.levels.iter();
         let picked: Vec<f64> = levels.map(|level| self.at(&self.values, *level)).collect();
         self.results.of_floats(picked, self.values.is_empty())

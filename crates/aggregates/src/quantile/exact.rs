@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, ListArray, UInt64Array, new_empty_array};
 use arrow::buffer::OffsetBuffer;
+use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{SortOptions, concat, filter, is_not_null, sort, take};
 use arrow::datatypes::{DataType, Field, Float32Type, Float64Type};
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -95,7 +96,12 @@ impl Accumulator for Values {
         }
         let _copied = reserve("an exact quantile", self.bytes).map_err(external)?;
         let order = SortOptions { descending: false, nulls_first: false };
-        let sorted = sort(&joined, Some(order))?;
+        let mut sorted = sort(&joined, Some(order))?;
+        if self.results.is_distinct {
+            let differs = distinct(&sorted.slice(1, sorted.len() - 1), &sorted.slice(0, sorted.len() - 1))?;
+            let first: BooleanArray = std::iter::once(Some(true)).chain(differs.iter()).collect();
+            sorted = filter(&sorted, &first)?;
+        }
         let places = self.results.levels.iter().map(|level| self.place(*level, sorted.len()));
         let places = UInt64Array::from_iter(places.map(|place| u64::try_from(place).ok()));
         self.results.scalar(take(&sorted, &places, None)?)

@@ -54,18 +54,19 @@ fn ordered(group: &Group<'_>) -> Result<(Vec<usize>, Vec<u64>), FunctionError> {
 
 /// The place of a value among the ordered ones.
 fn exact(weights: &[u64], level: f64) -> usize {
-    let total: u64 = weights.iter().sum();
+    // Sums wrap, as ClickHouse's do.
+    let total = weights.iter().fold(0, |total: u64, weight| total.wrapping_add(*weight));
     let wanted = (float(total) * level).ceil();
-    let mut sum = 0;
+    let mut sum = 0_u64;
     let reached = weights.iter().position(|weight| {
-        sum += weight;
+        sum = sum.wrapping_add(*weight);
         float(sum) >= wanted
     });
     reached.unwrap_or(weights.len().saturating_sub(1))
 }
 
 fn interpolated(values: &[f64], weights: &[u64], level: f64) -> f64 {
-    let total = float(weights.iter().sum());
+    let total = float(weights.iter().fold(0, |total: u64, weight| total.wrapping_add(*weight)));
     let mut sum = 0.0;
     let mut before: Option<(f64, f64)> = None;
     for (value, weight) in values.iter().zip(weights) {

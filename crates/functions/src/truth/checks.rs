@@ -2,8 +2,10 @@
 //!
 //! Invariant: `throwIf` stops a query only for rows that reach it.
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{Float64Type, UInt8Type};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
+use arrow::datatypes::UInt8Type;
 use model::{ColumnType, ErrorCode, type_name};
 
 use crate::cast::{CastMode, default_array};
@@ -104,13 +106,20 @@ fn stops() -> Vec<ScalarFunction> {
             },
             |call| {
                 let (values, others) = (call.floats(0)?, call.floats(1)?);
-                call.each::<Float64Type>(|row| {
-                    let value = values.get(row);
-                    Ok(if value.is_finite() { value } else { others.get(row) })
-                })
+                let (value, other) = (call.arg(0)?, call.arg(1)?);
+                let pick = |row: usize| match value.is_null(row) || !values.get(row).is_finite() {
+                    true => (!other.is_null(row)).then(|| others.get(row)),
+                    false => Some(values.get(row)),
+                };
+                Ok(Arc::new((0..call.rows).map(pick).collect::<Float64Array>()))
             },
         )
-        .doc("ifNotFinite(x, y)", "x, or y where x is infinite or NaN.", "ifNotFinite(inf, 5) -> 5"),
+        .own_nulls()
+        .doc(
+            "ifNotFinite(x, y)",
+            "x, or y where x is NULL, infinite or NaN.",
+            "ifNotFinite(inf, 5) -> 5",
+        ),
     ]
 }
 

@@ -11,7 +11,7 @@ use arrow::array::{ArrayRef, AsArray, Int64Array, UInt8Array};
 use arrow::buffer::ScalarBuffer;
 use arrow::compute::{SortOptions, cast};
 use arrow::datatypes::{
-    Date32Type, Decimal128Type, Decimal256Type, Int8Type, Int16Type, UInt8Type, UInt32Type,
+    Date32Type, Decimal128Type, Decimal256Type, Float64Type, Int8Type, Int16Type, UInt8Type, UInt32Type,
 };
 use model::type_arrow::to_data_type;
 use model::{ColumnType, ErrorCode};
@@ -167,7 +167,8 @@ fn compare_nested(sides: &Sides<'_>, comparison: Comparison) -> Result<UInt8Arra
     Ok(UInt8Array::new(ScalarBuffer::from(values), None))
 }
 
-/// The type both sides are compared in; `None` for UInt64 against a signed number, which no type holds.
+/// The type both sides are compared in; `None` for UInt64 against a signed number and for 64 bits against a float, which no
+/// type holds.
 fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, FunctionError> {
     let (a, b) = (a.value_type(), b.value_type());
     if a == b {
@@ -189,6 +190,11 @@ fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, Fun
             return Ok(Some(ColumnType::Float64));
         }
         let shapes = (integer_shape(a), integer_shape(b));
+        if let (Some((8, _)), None) | (None, Some((8, _))) = shapes
+            && (is_float(a) || is_float(b))
+        {
+            return Ok(None);
+        }
         if let (Some((x, x_signed)), Some((y, y_signed))) = shapes
             && x_signed != y_signed
             && (x == 8 && !x_signed || y == 8 && !y_signed)
@@ -290,11 +296,37 @@ fn widest(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionE
             with_number!(&plain, T => array.as_primitive::<T>().values().iter().map(|v| v.int()).collect(), else Vec::new()),
         )
     };
+    if is_float(x_type) || is_float(y_type) {
+        let (float, whole) = if is_float(x_type) { (0, 1) } else { (1, 0) };
+        let (floats, wholes) = (call.converted(float, &ColumnType::Float64)?, read(whole)?);
+        let floats = floats.as_primitive::<Float64Type>();
+        let (of_float, of_whole) = (call.arg(float)?, call.arg(whole)?);
+        return call.each_flag(|row| {
+            let order = order_of(floats.value(of_float.row(row)), wholes[of_whole.row(row)]);
+            let order = if float == 0 { order } else { order.map(Ordering::reverse) };
+            order.map_or(comparison == Comparison::NotEqual, |order| comparison.holds(order))
+        });
+    }
     let (a, b) = (read(0)?, read(1)?);
     let (left, right) = (&call.arg(0)?.array, &call.arg(1)?.array);
     let (a_constant, b_constant) = (call.arg(0)?.is_constant, call.arg(1)?.is_constant);
     let sides = Sides { a: left, b: right, a_constant, b_constant, rows: call.rows };
     Ok(Arc::new(sides.natives(&a, &b, comparison)))
+}
+
+/// A float against a whole number of 64 bits, exactly; `None` of NaN.
+fn order_of(float: f64, whole: i128) -> Option<Ordering> {
+    // 2^70 is outside of 64 bits, and whole numbers below it are exact.
+    const OUTSIDE: f64 = 1_180_591_620_717_411_303_424.0;
+    if float.is_nan() {
+        return None;
+    }
+    if float.abs() >= OUTSIDE {
+        return Some(if float > 0.0 { Ordering::Greater } else { Ordering::Less });
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and below 2^70")]
+    let order = (float.trunc() as i128).cmp(&whole);
+    Some(order.then_with(|| float.fract().partial_cmp(&0.0).unwrap_or(Ordering::Equal)))
 }
 
 fn rule(args: &[ArgType]) -> Result<ColumnType, FunctionError> {

@@ -122,7 +122,9 @@ pub(crate) fn compare(
     if nests(&left_type) || nests(&right_type) {
         return tuples::nested((left, &left_type), op, (right, &right_type), schema, session);
     }
-    if is_apart(&left_type, &right_type) {
+    let is_constant = literal_of(&left).is_some() || literal_of(&right).is_some();
+    if is_apart(&left_type, &right_type) && !(is_constant && (is_float(&left_type) || is_float(&right_type)))
+    {
         return by_function(left, op, right);
     }
     let (left, right) = align((left, &left_type), (right, &right_type), schema, session)?;
@@ -199,10 +201,12 @@ fn by_function(left: Expr, op: Operator, right: Expr) -> Result<Expr> {
 
 /// Whether no type holds both: UInt256 and numbers below zero.
 fn is_apart(a: &ColumnType, b: &ColumnType) -> bool {
-    use ColumnType::{Int8, Int16, Int32, Int64, Int128, Int256, UInt256};
+    use ColumnType::{Float32, Float64, Int8, Int16, Int32, Int64, Int128, Int256, UInt64, UInt256};
     let signed = |t: &ColumnType| matches!(t, Int8 | Int16 | Int32 | Int64 | Int128 | Int256);
     match (a.value_type(), b.value_type()) {
         (UInt256, other) | (other, UInt256) => signed(other),
+        // No float holds them all.
+        (Float32 | Float64, Int64 | UInt64) | (Int64 | UInt64, Float32 | Float64) => true,
         _ => false,
     }
 }
@@ -289,6 +293,7 @@ fn is_moment(column_type: &ColumnType) -> bool {
 /// Two sides neither of which is a literal that fits the other.
 fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
     use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, Ipv4, Ipv6, UInt32, UInt64, Uuid};
+    use ColumnType::{Float32, Int32};
     let ((left, left_type), (right, right_type)) = (left, right);
     let (a, b) = (left_type.value_type(), right_type.value_type());
     // NULL stays NULL.
@@ -307,6 +312,10 @@ fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
         _ if a.is_string() || b.is_string() => Err(no_common_type(a, b)),
         (Bool, _) if b.is_number() => Ok((left_as(&ColumnType::UInt8)?, right)),
         (_, Bool) if a.is_number() => Ok((left, right_as(&ColumnType::UInt8)?)),
+        // They are exact in that type alone.
+        (Float32, Int32 | UInt32) | (Int32 | UInt32, Float32) => {
+            Ok((left_as(&ColumnType::Float64)?, right_as(&ColumnType::Float64)?))
+        }
         (Decimal { .. }, _) if is_float(b) => Ok((left_as(&ColumnType::Float64)?, right)),
         (_, Decimal { .. }) if is_float(a) => Ok((left, right_as(&ColumnType::Float64)?)),
         (Date | Date32, Date | Date32) => Ok((left, right)),

@@ -22,6 +22,7 @@ mod paging;
 mod qualifiers;
 mod recursive;
 mod shown;
+mod order_by_all;
 mod select;
 mod source;
 mod totals;

@@ -22,11 +22,12 @@ use crate::rewrite::paging::paged;
 use crate::rewrite::recursive::widen;
 use crate::rewrite::unions::with_last;
 use crate::rewrite::weight::SELECT_ELEMENTS;
-use crate::rewrite::{Rewriter, grouping_sets, source, totals, using_star};
+use crate::rewrite::{Rewriter, grouping_sets, order_by_all, source, totals, using_star};
 
 impl Rewriter {
     /// `outermost`: its columns are the result's, so a clash of names is only a matter of display.
     pub(crate) fn query(&mut self, query: Query, outermost: bool) -> Result<Query> {
+        let query = order_by_all::enclosed(query);
         let mut query = with_last(paged(query)?)?;
         self.scopes.push(Scope::default());
         let visible = self.weight.visible();

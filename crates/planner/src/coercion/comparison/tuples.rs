@@ -89,14 +89,16 @@ fn has_written_null(left: &[Expr], right: &[Expr], schema: &DFSchema) -> Result<
     Ok(false)
 }
 
-/// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes. A written NULL makes all of it NULL, as in ClickHouse.
+/// `(a, b) = (c, d)` as `a = c AND b = d`, which prunes. A written NULL among constants makes all of it NULL, as in ClickHouse.
 pub(in crate::coercion) fn elements(
     left: &[Expr],
     right: &[Expr],
     schema: &DFSchema,
     session: Option<&SessionValues>,
 ) -> Result<Expr> {
-    if has_written_null(left, right, schema)? {
+    // Of constants all of it is NULL then; of columns an element that differs decides.
+    let is_constant = left.iter().chain(right).all(|element| element.column_refs().is_empty());
+    if is_constant && has_written_null(left, right, schema)? {
         return Ok(unknown());
     }
     let pairs = left.iter().zip(right);
