@@ -5,15 +5,17 @@
 
 use std::ops::Range;
 
-use model::ErrorCode;
+use model::{ErrorCode, TableEngine};
 use sqlparser::ast::Query;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::grammar;
 use crate::reader::head::{Head, whole_expression};
 use crate::reader::tokens::{is_word, tokenize};
-use crate::settings::{SettingEffect, session_settings};
-use crate::statement::{ConstraintSpec, Outfile, Output, ParsedStatement, SettingChange, Statement};
+use crate::settings::{SettingEffect, session_settings, table_settings};
+use crate::statement::{
+    ConstraintSpec, CreateTable, Outfile, Output, ParsedStatement, SettingChange, Statement,
+};
 use lexer::depth::Measure;
 use lexer::error::{Result, SqlError};
 use lexer::scan::{InsertBody, Piece, PieceKind, Scanner, insert_body, is_blank, statement_end};
@@ -103,11 +105,14 @@ fn from_tokens<T>(
     made: impl FnOnce(Statement, Output, Vec<String>, Measure) -> Result<T>,
 ) -> Result<T> {
     let mut tokens = tokenize(source)?;
-    let output = cut_output(source, base, &mut tokens)?;
+    let mut output = cut_output(source, base, &mut tokens)?;
     let mut head = Head::new(source, base, tokens)?;
     head.measure.run(move || {
-        let statement = grammar::statement(&mut head)?;
+        let mut statement = grammar::statement(&mut head)?;
         head.expect_end()?;
+        if let Statement::CreateTable(create) = &mut statement {
+            output.settings.extend(settings_of_statement(create));
+        }
         if matches!(statement, Statement::CreateView(_)) && !output.settings.is_empty() {
             refuse_view_settings(&output.settings)?;
             let warning = "SETTINGS of a view's SELECT have no effect: those of who reads it hold";
@@ -115,6 +120,20 @@ fn from_tokens<T>(
         }
         made(statement, output, head.warnings, head.measure)
     })
+}
+
+/// Takes out of a table's SETTINGS those that no table has and a statement has.
+fn settings_of_statement(create: &mut CreateTable) -> Vec<SettingChange> {
+    // Tables outside obey settings of statements.
+    if create.engine.is_some_and(TableEngine::is_external) {
+        return Vec::new();
+    }
+    let is_of_statement = |change: &SettingChange| {
+        table_settings().find(&change.name).is_err() && session_settings().get(&change.name).is_some()
+    };
+    let (taken, kept) = std::mem::take(&mut create.settings).into_iter().partition(is_of_statement);
+    create.settings = kept;
+    taken
 }
 
 /// Settings of a view's SELECT would hold whenever it is read: those that change an answer are refused.

@@ -166,6 +166,12 @@ pub fn table_settings() -> &'static SettingTable {
     &TABLE
 }
 
+/// Names that ClickHouse takes for settings of tables and does not list.
+const OLDER_NAMES: &[(&str, &str)] = &[
+    ("allow_experimental_block_number_column", "enable_block_number_column"),
+    ("allow_experimental_block_offset_column", "enable_block_offset_column"),
+];
+
 impl SettingTable {
     fn new(
         noun: &'static str,
@@ -197,7 +203,8 @@ impl SettingTable {
 
     /// The row of a name, or an error that names the nearest one.
     pub fn find(&self, name: &str) -> Result<&'static SettingDef> {
-        if let Some(def) = self.get(name) {
+        let older = OLDER_NAMES.iter().find(|(older, _)| *older == name).map(|(_, now)| *now);
+        if let Some(def) = self.get(name).or_else(|| self.get(older?)) {
             return Ok(def);
         }
         let noun = self.noun;

@@ -115,9 +115,12 @@ pub(crate) fn check_source(
         let message = format!("a materialized view that fills the table it reads, {source}");
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::TOO_DEEP_RECURSION, message));
     }
-    for name in [Some(source), target].into_iter().flatten() {
+    for (name, is_target) in [(Some(source), false), (target, true)] {
+        let Some(name) = name else { continue };
         let def = &execution.stored_table(name)?.def;
-        if !takes(def.engine) {
+        // Rows that go to another table's name are that table's.
+        let passes_on = is_target && def.engine.names_another();
+        if !(takes(def.engine) || passes_on) {
             let what = format!("a materialized view with table {name} of engine {}", def.engine_name());
             return Err(Error::unsupported(what));
         }

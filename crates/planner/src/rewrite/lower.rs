@@ -269,9 +269,8 @@ impl Rewriter {
             Ok(one) => one.into(),
             Err(list) => list,
         };
-        if list.is_empty() {
-            return Err(SqlError::bad_arguments("IN needs at least one element"));
-        }
+        // What holds nothing is a set like that of NULL, which no value is.
+        let list = if list.is_empty() { vec![Expr::Value(Value::Null.into())] } else { list };
         let expr = self.boxed(expr)?;
         // However long, it is one set.
         let elements = self.weight.elements;

@@ -275,8 +275,16 @@ fn position(def: &TableDef, place: Option<&ColumnPlace>) -> Result<Option<usize>
         None => Ok(None),
         Some(ColumnPlace::First) => Ok(Some(0)),
         Some(ColumnPlace::After(name)) => {
-            let at = def.columns.iter().position(|column| column.name.as_ref() == name);
-            at.map(|at| Some(at + 1)).ok_or_else(|| {
+            let named = def.columns.iter().position(|column| column.name.as_ref() == name);
+            // Behind a Nested is behind its parts that stand together.
+            let is_part = |column: &ColumnDef| {
+                column.name.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'))
+            };
+            let parts = || {
+                let first = def.columns.iter().position(is_part)?;
+                Some(first + def.columns[first..].iter().take_while(|column| is_part(column)).count() - 1)
+            };
+            named.or_else(parts).map(|at| Some(at + 1)).ok_or_else(|| {
                 let message = format!("table \"{}\" has no column {name} to insert after", def.name);
                 SqlError::new(ErrorCode::NO_SUCH_COLUMN_IN_TABLE, message)
             })

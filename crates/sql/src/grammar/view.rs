@@ -7,7 +7,7 @@ use sqlparser::tokenizer::Token;
 use crate::grammar::column::{TableElements, elements};
 use crate::grammar::query;
 use crate::reader::head::Head;
-use crate::statement::{CreateView, Materialized, Statement, TableName};
+use crate::statement::{ColumnSpec, CreateView, Materialized, Statement, TableName};
 use lexer::error::Result;
 
 /// Reads the engine and the keys of a table of the view's own.
@@ -35,11 +35,8 @@ pub(crate) fn create(
     let to = if head.word("TO") { Some(head.table_name()?) } else { None };
     let mut columns = vec![];
     if *head.token() == Token::LParen && !query::starts(head) {
-        let TableElements { columns: written, kept, constraints, primary_key, .. } = elements(head)?;
-        if !kept.is_empty() || !constraints.is_empty() || primary_key.is_some() {
-            return Err(head.refuse("a key, an index or a constraint of a view"));
-        }
-        columns = written;
+        columns =
+            if names_only(head) { head.names()?.into_iter().map(of_name).collect() } else { typed(head)? };
     }
     let materialized = match (own_table, to) {
         (None, _) => None,
@@ -93,4 +90,31 @@ pub(crate) fn drop(head: &mut Head<'_>) -> Result<Statement> {
     head.on_cluster()?;
     head.sync();
     Ok(Statement::DropView { views, if_exists })
+}
+
+/// Whether a list of columns has names and nothing else: types are then those of the SELECT.
+fn names_only(head: &Head<'_>) -> bool {
+    matches!(head.token_after(1), Token::Word(_))
+        && matches!(head.token_after(2), Token::Comma | Token::RParen)
+}
+
+fn of_name(name: String) -> ColumnSpec {
+    ColumnSpec {
+        name,
+        column_type: None,
+        default: None,
+        comment: String::new(),
+        codec: None,
+        ttl: None,
+        combined_by: None,
+        is_nested: false,
+    }
+}
+
+fn typed(head: &mut Head<'_>) -> Result<Vec<ColumnSpec>> {
+    let TableElements { columns, kept, constraints, primary_key, .. } = elements(head)?;
+    if !kept.is_empty() || !constraints.is_empty() || primary_key.is_some() {
+        return Err(head.refuse("a key, an index or a constraint of a view"));
+    }
+    Ok(columns)
 }

@@ -280,6 +280,10 @@ impl<'a> Head<'a> {
         while !self.symbol(&Token::RParen) {
             if !names.is_empty() {
                 self.expect_symbol(&Token::Comma)?;
+                // A last comma says nothing, as in ClickHouse.
+                if self.symbol(&Token::RParen) {
+                    break;
+                }
             }
             names.push(self.column_name()?);
         }
