@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use boundary::error::Error;
 use model::TableDef;
-use sql::definition::ttl::{TtlRule, ttl_rules};
+use sql::definition::ttl::{TtlRule, lasting_moment, ttl_rules};
 
 use super::change::{Change, Kind, Within, default_of};
 
@@ -24,13 +24,16 @@ pub(super) fn changes(def: &TableDef, within: &Within, is_forced: bool) -> Resul
 }
 
 fn kind(def: &TableDef, rule: &TtlRule, only_whole: bool) -> Result<Kind, Error> {
-    let time = sql::named_expression(&rule.expression, def);
-    let mut condition = format!("({time}) <= now() AND toInt64(toDateTime64({time}, 0)) != 0");
+    let time = sql::named_expression(&lasting_moment(rule, def)?, def);
+    let mut condition = format!("({time}) <= now() AND toInt64({time}) != 0");
     if let Some(asked) = &rule.condition {
         condition = format!("{condition} AND ({})", sql::named_expression(asked, def));
     }
     let Some(column) = rule.column.and_then(|id| def.column_by_id(id)) else {
-        return Ok(Kind::Delete { condition: sql::parse_expression(&condition)?, only_whole });
+        return Ok(Kind::Delete {
+            condition: sql::parse_expression(&condition)?,
+            only_whole: only_whole && rule.condition.is_none(),
+        });
     };
     let default = default_of(def, column)?;
     // Rows that have it already are left alone: a part is written anew once.

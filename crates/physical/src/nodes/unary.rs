@@ -12,6 +12,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::OrderingRequirements;
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{
@@ -168,6 +169,14 @@ impl<S: Step> ExecutionPlan for Unary<S> {
             [input] if self.step.keeps_rows() => Ok(Arc::clone(input)),
             _ => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
         }
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        self.step.keeps_rows()
+    }
+
+    fn cardinality_effect(&self) -> CardinalityEffect {
+        if self.step.keeps_rows() { CardinalityEffect::Equal } else { CardinalityEffect::Unknown }
     }
 
     fn gather_filters_for_pushdown(

@@ -18,7 +18,7 @@ use crate::nodes::unary::{Step, Unary};
 pub(super) enum Barrier {
     /// Conditions from above, which are moved by the names of columns.
     Conditions,
-    /// What is known of values: which columns are constant, and which are equal.
+    /// What is known of values: which columns are constant, which are equal, and their order.
     Values,
 }
 
@@ -51,13 +51,14 @@ impl Step for Barrier {
         if *self == Barrier::Conditions {
             return Ok(Arc::clone(known));
         }
-        let mut told = EquivalenceProperties::new(input.schema());
-        told.add_orderings(known.eq_properties.oeq_class().iter().cloned());
+        // An order may come from constants alone, so none is told either.
+        let told = EquivalenceProperties::new(input.schema());
         Ok(Arc::new(PlanProperties::clone(known).with_eq_properties(told)))
     }
 
+    /// A sort that was moved below would not be seen above.
     fn keeps_order(&self) -> bool {
-        true
+        *self == Barrier::Conditions
     }
 
     fn may_be_divided(&self) -> bool {

@@ -17,8 +17,7 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// Installs the rules in a session that is being built.
 pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     let known = PhysicalOptimizer::new().rules.into_iter();
-    let (first, last): (Rule, Rule) =
-        (Arc::new(optional_sides::OptionalSides), Arc::new(optional_sides::WithoutBarriers));
-    let rules = std::iter::once(first).chain(known.map(same_names::guarded)).chain([last]);
+    let first: Rule = Arc::new(optional_sides::OptionalSides);
+    let rules = std::iter::once(first).chain(known.map(same_names::guarded));
     builder.with_physical_optimizer_rules(rules.collect())
 }

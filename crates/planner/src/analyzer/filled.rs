@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 use model::ColumnType;
 use model::type_arrow::{EXTENSION_METADATA_KEY, EXTENSION_NAME_KEY, from_field, to_field};
 
+use crate::scalar::attached::said;
 use crate::scalar::call_name::call_name;
 
 /// The name the rewrite gives it.
@@ -163,6 +164,11 @@ pub(crate) fn outer_join(plan: LogicalPlan, use_nulls: bool) -> Result<Transform
             Some(other) if right_empty => call(vec![own.clone(), other.clone()]),
             Some(other) => other.clone(),
             None if may_miss && (!use_nulls || nests) => call(vec![own.clone()]),
+            // The type says so, too: keys that ROLLUP leaves out have its default.
+            None if may_miss => match type_to_fill(field) {
+                Some(column_type) => said(own.clone(), &column_type.nullable()),
+                None => own.clone(),
+            },
             None => own.clone(),
         };
         Ok(match value == own {

@@ -24,6 +24,7 @@ use super::drawn::DrawnOnce;
 use super::filled::{self, FILLED};
 use super::lift::Lift;
 use super::taken_apart::TakenApart;
+use super::window_orders;
 use crate::analyzer::dependencies::Dependencies;
 use crate::coercion::aggregated::{nan_beside_null, typed_aggregate};
 use crate::coercion::branches::{self, common_type};
@@ -85,7 +86,7 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
         };
         Ok(Transformed::yes(name.restore(guarded(expr, &schema)?)))
     })?;
-    typed.map_data(predicates)?.map_data(LogicalPlan::recompute_schema)
+    typed.map_data(predicates)?.map_data(window_orders::apart)?.map_data(LogicalPlan::recompute_schema)
 }
 
 /// A key that some sets leave out: one that is a condition is the number that it is in ClickHouse, whose default is 0.

@@ -45,6 +45,11 @@ pub(crate) fn with_type(value: Expr, column_type: &ColumnType) -> Expr {
     if type_of_field(&bare) == *column_type && !has_array(column_type) {
         return value;
     }
+    said(value, column_type)
+}
+
+/// A value with its type said beside it.
+pub(crate) fn said(value: Expr, column_type: &ColumnType) -> Expr {
     let said = Expr::Literal(ScalarValue::Utf8View(Some(column_type.to_string())), None);
     let func = Arc::new(ScalarUDF::from(Attached::new(TYPED)));
     Expr::ScalarFunction(ScalarFunction { func, args: vec![said, value] })

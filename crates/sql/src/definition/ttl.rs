@@ -4,11 +4,14 @@
 //! clauses of a table, as `id expression` over ids. Invariant: what is kept reads back, or was kept by an older version as it
 //! was written. Must not know: rows, types.
 
+use std::ops::ControlFlow;
+
 use model::table_def::{parse_stored_column_name, stored_column_name};
-use model::{ColumnDef, ColumnId, ErrorCode, KeptClause, TableDef};
-use sqlparser::ast::Expr;
+use model::{ColumnDef, ColumnId, ColumnType, ErrorCode, KeptClause, TableDef};
+use sqlparser::ast::{Expr, VisitMut, VisitorMut};
 
 use super::kept::{read, texts};
+use crate::dialect::{call, name_of, number, plain_args};
 use crate::grammar::ttl::{TtlAction, formatted, items};
 use crate::parser::parse_expression;
 use crate::statement::ColumnSpec;
@@ -59,6 +62,56 @@ pub fn ttl_rules(def: &TableDef) -> Result<Vec<TtlRule>> {
         }
     }
     Ok(rules)
+}
+
+/// The moment of a rule in types that go on for centuries: Date and DateTime end in 2149 and 2106, and what is added to their
+/// ends would wrap to long ago.
+///
+/// # Errors
+/// The rule is no expression.
+pub fn lasting_moment(rule: &TtlRule, def: &TableDef) -> Result<String> {
+    let mut moment = parse_expression(&rule.expression)?;
+    // It breaks off nowhere.
+    let _ = VisitMut::visit(&mut moment, &mut Lasting { def });
+    Ok(moment.to_string())
+}
+
+struct Lasting<'a> {
+    def: &'a TableDef,
+}
+
+impl VisitorMut for Lasting<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let lasting = match expr {
+            Expr::Identifier(name) => {
+                let id = parse_stored_column_name(&name.value);
+                let column = id.and_then(|id| self.def.column_by_id(id));
+                match column.map(|column| column.column_type.value_type()) {
+                    Some(ColumnType::Date) => call("toDate32", vec![expr.clone()]),
+                    Some(ColumnType::DateTime { .. }) => {
+                        call("toDateTime64", vec![expr.clone(), number("0")])
+                    }
+                    _ => return ControlFlow::Continue(()),
+                }
+            }
+            Expr::Function(function) => {
+                let mut arguments = plain_args(function);
+                match name_of(function).to_ascii_lowercase().as_str() {
+                    "todate" => call("toDate32", arguments),
+                    "todatetime" if !arguments.is_empty() => {
+                        arguments.insert(1, number("0"));
+                        call("toDateTime64", arguments)
+                    }
+                    _ => return ControlFlow::Continue(()),
+                }
+            }
+            _ => return ControlFlow::Continue(()),
+        };
+        *expr = lasting;
+        ControlFlow::Continue(())
+    }
 }
 
 /// `text` of the table's TTL, or none.
