@@ -52,6 +52,7 @@ impl PhysicalOptimizerRule for Guarded {
 }
 
 fn has_same_names(node: &Arc<dyn ExecutionPlan>) -> bool {
-    let mut names = HashSet::new();
-    !node.schema().fields().iter().all(|field| names.insert(field.name().clone()))
+    let schema = node.schema();
+    let mut names = HashSet::with_capacity(schema.fields().len());
+    !schema.fields().iter().all(|field| names.insert(field.name().as_str()))
 }
