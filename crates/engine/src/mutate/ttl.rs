@@ -89,11 +89,17 @@ pub(crate) fn round(services: &Arc<Services>) -> Result<bool, Error> {
     // Asked of the newest snapshot: a table that was just created may be stopped already.
     services.expiries.retain(|id| services.catalog.snapshot().table_by_id(id).is_some());
     let snapshot = services.catalog.snapshot();
+    // One that is detached waits until it is there again.
+    let is_there = |table: &TableState| {
+        let named = snapshot.table(table.def.database, &table.def.name);
+        named.is_some_and(|named| named.def.id == table.def.id)
+    };
     let has_rows = |table: &TableState| table.part_count() > 0 || table.inline_count() > 0;
     let due = snapshot.all_tables().find(|table| {
         let id = table.def.id;
         is_due_one_day(table)
             && has_rows(table)
+            && is_there(table)
             && services.merges.may_run(id)
             && services.expiries.is_due(id, now)
     });
@@ -149,16 +155,30 @@ mod tests {
                 rows(&format!("CREATE TABLE {table} (d Date) ENGINE = MergeTree ORDER BY d TTL d + 1")).await;
             }
             rows("SYSTEM STOP TTL MERGES kept").await;
-            for table in ["kept", "gone"] {
+            // One that is detached is nobody's error.
+            rows("CREATE TABLE away (d Date) ENGINE = MergeTree ORDER BY d TTL d + 1").await;
+            rows("SYSTEM STOP TTL MERGES away").await;
+            for table in ["away", "kept", "gone"] {
                 let insert = format!("INSERT INTO {table} SELECT '2020-01-01' FROM numbers(1000000)");
                 rows(&insert).await;
             }
+            rows("DETACH TABLE away").await;
+            let detached = database.services.catalog.snapshot();
+            let away =
+                detached.all_tables().find(|table| *table.def.name == *"away").map(|table| table.def.id);
+            database.services.expiries.start(Some(away.unwrap()));
             let clock = &database.services.host.clock;
             let began = clock.monotonic();
             while rows("SELECT 1").await.1 > 0 && clock.monotonic() - began < PATIENCE {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             assert_eq!(rows("SELECT 1").await, (1, 0));
+            let services = Arc::clone(&database.services);
+            let round = move || while round(&services).unwrap() {};
+            database.services.runtimes.spawn_blocking("ttl", round).await.unwrap();
+            let errors = Request::new("SELECT name FROM system.errors WHERE name = 'UNKNOWN_TABLE'");
+            let errors = session.execute(errors).await.unwrap().collect().await.unwrap();
+            assert_eq!(errors.iter().map(|batch| batch.num_rows()).sum::<usize>(), 0);
             drop(session);
             database.close().await;
         });
