@@ -166,6 +166,9 @@ pub fn table_settings() -> &'static SettingTable {
     &TABLE
 }
 
+/// Values of refused settings that ask for what is done anyway: no limit.
+const HARMLESS: &[(&str, &str)] = &[("max_table_size_to_drop", "0"), ("max_partition_size_to_drop", "0")];
+
 /// Names that ClickHouse takes for settings of tables and does not list.
 const OLDER_NAMES: &[(&str, &str)] = &[
     ("allow_experimental_block_number_column", "enable_block_number_column"),
@@ -256,7 +259,9 @@ impl Settings {
         }
         let value = SettingValue::read(def, &change.value)?;
         let is_default = self.table.rows.get(def.name).is_some_and(|row| row.default == value);
-        if def.effect == SettingEffect::Refused && !is_default {
+        let is_harmless =
+            HARMLESS.iter().any(|(name, harmless)| *name == def.name && value.to_string() == *harmless);
+        if def.effect == SettingEffect::Refused && !is_default && !is_harmless {
             let what =
                 format!("{} \"{}\" with another value than '{}'", self.table.noun, def.name, def.default);
             return Err(SqlError::not_implemented(what));

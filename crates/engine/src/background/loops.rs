@@ -52,8 +52,7 @@ type Bell = fn(&Services) -> Arc<Notify>;
 /// A round answers whether it did something, so that there may be more to do at once.
 pub(crate) type Round = fn(&Arc<Services>) -> Result<bool, Error>;
 
-/// Runs rounds until the database closes.
-pub(crate) fn start_loop(services: &Arc<Services>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
+fn start_loop(services: &Arc<Services>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
     let weak = Arc::downgrade(services);
     let (closing, runtimes) = (services.closing.clone(), services.runtimes.clone());
     let task_name = name.clone();

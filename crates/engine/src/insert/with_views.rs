@@ -27,7 +27,7 @@ use crate::insert::rows::encoded;
 use crate::insert::values::Batches;
 use crate::query::select::plan;
 use crate::resolve::materialized::{destination_of, views_of};
-use crate::resolve::merged::destination;
+use crate::resolve::merged::behind;
 use crate::resolve::views::select_of;
 use crate::uncommitted::UncommittedParts;
 use tables::conform::Conform;
@@ -157,11 +157,7 @@ impl Pour {
         rows: &[RecordBatch],
     ) -> Result<(Arc<TableState>, Vec<RecordBatch>), Error> {
         let (services, execution) = (&self.services, &self.execution);
-        let mut target = execution.stored_table(&destination_of(&view.def)?)?;
-        while target.def.engine.names_another() {
-            let behind = destination(execution, target.def.engine, &target.def.engine_arguments)?;
-            target = execution.stored_table(&behind)?;
-        }
+        let target = behind(execution, &execution.stored_table(&destination_of(&view.def)?)?)?;
         let query = sql::Query::from(Box::new(select_of(&view.def)?.0));
         let block = Rewritten::Block { def: Arc::clone(&table.def), rows: Arc::new(rows.to_vec()) };
         let planned = plan(services, &execution.rewriting(block), &query, None).await?;

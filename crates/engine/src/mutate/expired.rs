@@ -24,8 +24,13 @@ pub(super) fn changes(def: &TableDef, within: &Within, is_forced: bool) -> Resul
 }
 
 fn kind(def: &TableDef, rule: &TtlRule, only_whole: bool) -> Result<Kind, Error> {
-    let time = sql::named_expression(&lasting_moment(rule, def)?, def);
-    let mut condition = format!("({time}) <= now() AND toInt64({time}) != 0");
+    // As it is written, so that what says "never" to ClickHouse does so here; and in types that do not wrap.
+    let moments = [rule.expression.clone(), lasting_moment(rule, def)?];
+    let passed = |moment: &String| {
+        let time = sql::named_expression(moment, def);
+        format!("({time}) <= now() AND toInt64({time}) != 0")
+    };
+    let mut condition = moments.iter().map(passed).collect::<Vec<_>>().join(" AND ");
     if let Some(asked) = &rule.condition {
         condition = format!("{condition} AND ({})", sql::named_expression(asked, def));
     }

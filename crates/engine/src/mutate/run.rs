@@ -45,7 +45,8 @@ pub(crate) async fn run(
     let is_ttl = |command: &RowCommand| matches!(command.change, RowChange::MaterializeTtl { .. });
     let by_server = mutation.commands.iter().any(is_ttl);
     // What is too old is nothing that a session decides.
-    let server = by_server.then(|| execution.as_first_run(Settings::session(), &execution.current_database));
+    let database = execution.resolve(&mutation.table).0;
+    let server = by_server.then(|| execution.as_first_run(Settings::session(), database));
     let execution = server.as_ref().unwrap_or(execution);
     let mut tries = 0;
     while tries < TRIES_MAX {

@@ -3,6 +3,8 @@
 //! Invariant: which tables these are is looked up in the snapshot of the statement; a table of engine Merge is never one of
 //! its own. Types that differ become one by the rules of UNION ALL.
 
+use std::sync::Arc;
+
 use boundary::error::{Error, ErrorKind};
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
@@ -107,6 +109,28 @@ pub(crate) fn destination(
         }
         _ => Err(Error::unsupported("a Buffer without a table behind it")),
     }
+}
+
+/// The table at the end of the names from here.
+///
+/// # Errors
+/// It is not there, or the names go round.
+pub(crate) fn behind(execution: &Execution, table: &Arc<TableState>) -> Result<Arc<TableState>, Error> {
+    let (mut table, mut passed) = (Arc::clone(table), Vec::new());
+    while table.def.engine.names_another() {
+        passed.push(table.def.id);
+        table = execution.stored_table(&destination(
+            execution,
+            table.def.engine,
+            &table.def.engine_arguments,
+        )?)?;
+        if passed.contains(&table.def.id) {
+            let message = format!("table \"{}\" is a name of itself, through others", table.def.name);
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message)
+                .with_hint("drop one of them and let it name a table with rows"));
+        }
+    }
+    Ok(table)
 }
 
 /// The table behind a Distributed.

@@ -19,7 +19,7 @@ use crate::insert::infile::{as_select, is_infile};
 use crate::insert::into_table;
 use crate::resolve::function_tables::null_columns;
 use crate::resolve::materialized::destination_of;
-use crate::resolve::merged::destination;
+use crate::resolve::merged::{behind, destination};
 use crate::resolve::outside::{call_of, with_own_settings};
 use crate::resolve::views::refuse_view;
 use tables::conform::insert_columns;
@@ -56,6 +56,7 @@ pub(crate) async fn run(
     execution.progress.set_target(if temporary { "" } else { database }, table_name);
     if table.def.engine.names_another() {
         // Its rows are those of the other table, which they reach at once.
+        behind(execution, &table)?;
         let listed = insert_columns(&table.def, insert.columns.as_deref())?;
         let columns = Some(listed.into_iter().map(|column| column.name.to_string()).collect());
         let target =

@@ -123,7 +123,10 @@ pub(crate) fn compare(
         return tuples::nested((left, &left_type), op, (right, &right_type), schema, session);
     }
     let is_constant = literal_of(&left).is_some() || literal_of(&right).is_some();
-    if is_apart(&left_type, &right_type) && !(is_constant && (is_float(&left_type) || is_float(&right_type)))
+    // Keys of a join are hashed, in a type that both have.
+    let is_key = op == Operator::Eq && joins(&left, &right);
+    if is_apart(&left_type, &right_type)
+        && !((is_constant || is_key) && (is_float(&left_type) || is_float(&right_type)))
     {
         return by_function(left, op, right);
     }

@@ -8,12 +8,13 @@ use std::ops::ControlFlow;
 
 use model::table_def::{parse_stored_column_name, stored_column_name};
 use model::{ColumnDef, ColumnId, ColumnType, ErrorCode, KeptClause, TableDef};
-use sqlparser::ast::{Expr, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Function, VisitMut, VisitorMut};
 
 use super::kept::{read, texts};
 use crate::dialect::{call, name_of, number, plain_args};
 use crate::grammar::ttl::{TtlAction, formatted, items};
 use crate::parser::parse_expression;
+use crate::printer::printed::printed;
 use crate::statement::ColumnSpec;
 use crate::table_text::{COLUMN_TTL, named_expression, stored_expr};
 use lexer::error::{Result, SqlError};
@@ -73,7 +74,43 @@ pub fn lasting_moment(rule: &TtlRule, def: &TableDef) -> Result<String> {
     let mut moment = parse_expression(&rule.expression)?;
     // It breaks off nowhere.
     let _ = VisitMut::visit(&mut moment, &mut Lasting { def });
-    Ok(moment.to_string())
+    Ok(printed(&moment))
+}
+
+/// What a function's result has to be for centuries.
+enum Lasts {
+    Days,
+    Seconds,
+}
+
+/// Of functions that give a Date or a DateTime, which end too early.
+fn lasting_type(function: &str) -> Option<Lasts> {
+    const MOMENTS: &[&str] =
+        &["tostartof", "tomonday", "tolastday", "parsedatetime", "fromunixtimestamp", "make", "date_trunc"];
+    let name = function.to_ascii_lowercase();
+    // Those that go on for centuries by themselves, and numbers.
+    if name.contains("date32") || name.contains("64") {
+        return None;
+    }
+    if name.starts_with("todatetime") || MOMENTS.iter().any(|moment| name.starts_with(moment)) {
+        return Some(Lasts::Seconds);
+    }
+    name.starts_with("todate").then_some(Lasts::Days)
+}
+
+/// Whether it makes a Date or a DateTime of anything, and nothing else.
+fn converts(function: &Function) -> bool {
+    ["todate", "todatetime"].contains(&name_of(function).to_ascii_lowercase().as_str())
+}
+
+/// Whether it is a call that gives one of the longer types, or a sum with one.
+fn is_lasting(expr: &Expr) -> bool {
+    match expr {
+        Expr::Function(function) => ["toDate32", "toDateTime64"].contains(&name_of(function).as_str()),
+        Expr::BinaryOp { left, right, .. } => is_lasting(left) || is_lasting(right),
+        Expr::Nested(inner) => is_lasting(inner),
+        _ => false,
+    }
 }
 
 struct Lasting<'a> {
@@ -89,22 +126,23 @@ impl VisitorMut for Lasting<'_> {
                 let id = parse_stored_column_name(&name.value);
                 let column = id.and_then(|id| self.def.column_by_id(id));
                 match column.map(|column| column.column_type.value_type()) {
-                    Some(ColumnType::Date) => call("toDate32", vec![expr.clone()]),
-                    Some(ColumnType::DateTime { .. }) => {
+                    Some(ColumnType::Date | ColumnType::Date32) => call("toDate32", vec![expr.clone()]),
+                    Some(ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. }) => {
                         call("toDateTime64", vec![expr.clone(), number("0")])
                     }
                     _ => return ControlFlow::Continue(()),
                 }
             }
             Expr::Function(function) => {
-                let mut arguments = plain_args(function);
-                match name_of(function).to_ascii_lowercase().as_str() {
-                    "todate" => call("toDate32", arguments),
-                    "todatetime" if !arguments.is_empty() => {
-                        arguments.insert(1, number("0"));
-                        call("toDateTime64", arguments)
-                    }
-                    _ => return ControlFlow::Continue(()),
+                let Some(lasts) = lasting_type(&name_of(function)) else { return ControlFlow::Continue(()) };
+                // A time becomes the longer one at once. What a number or a text becomes is as it was.
+                let value = match plain_args(function).as_slice() {
+                    [time] if converts(function) && is_lasting(time) => time.clone(),
+                    _ => expr.clone(),
+                };
+                match lasts {
+                    Lasts::Days => call("toDate32", vec![value]),
+                    Lasts::Seconds => call("toDateTime64", vec![value, number("0")]),
                 }
             }
             _ => return ControlFlow::Continue(()),
@@ -196,4 +234,35 @@ pub(super) fn column_whose_ttl_needs(def: &TableDef, id: ColumnId) -> Option<&Co
     let name = format!("`{}`", stored_column_name(id));
     let needs = |text: &&str| text.contains(&name) && ttl_column(text) != Some(id);
     texts(def, COLUMN_TTL).find(needs).and_then(|text| def.column_by_id(ttl_column(text)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{TableEngine, TableId};
+
+    use super::*;
+
+    #[test]
+    fn moments_are_computed_in_types_that_last() {
+        let columns = [(1, "d", "Date"), (2, "t", "DateTime"), (3, "n", "Int64"), (4, "l", "DateTime64(3)")];
+        let columns = columns
+            .map(|(id, name, kind)| ColumnDef::plain(id, name, model::type_name::parse(kind).unwrap()));
+        let def = TableDef::plain(TableId::from_bytes([1; 16]), "t", TableEngine::MergeTree, columns.into());
+        let cases = [
+            ("d + INTERVAL 1 YEAR", "toDate32(`#1`) + toIntervalYear(1)"),
+            ("t", "toDateTime64(`#2`, 0)"),
+            // What a number becomes is as it was: -1 is 0, which is never.
+            ("toDateTime(n)", "toDateTime64(toDateTime(`#3`), 0)"),
+            ("toDate(n) + 1", "toDate32(toDate(`#3`)) + 1"),
+            ("toDateTime(l) + INTERVAL 1 DAY", "toDateTime64(toDateTime64(`#4`, 0), 0) + toIntervalDay(1)"),
+            ("toDate(t) + 1", "toDate32(toDateTime64(`#2`, 0)) + 1"),
+            ("toStartOfMonth(d) + 1", "toDateTime64(toStartOfMonth(toDate32(`#1`)), 0) + 1"),
+        ];
+        for (written, expected) in cases {
+            let expression = stored_expr(&parse_expression(written).unwrap(), &def.columns).unwrap();
+            let rule = TtlRule { expression, condition: None, column: None };
+            let moment = lasting_moment(&rule, &def).unwrap();
+            assert_eq!(moment.replace('`', ""), expected.replace('`', ""), "{written}");
+        }
+    }
 }
