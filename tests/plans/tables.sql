@@ -23,6 +23,23 @@ CREATE TABLE fresh (id UInt64, name String) ENGINE = MergeTree ORDER BY id
 
 INSERT INTO fresh VALUES (1, 'a'), (2, 'b'), (3, 'c')
 
+# Rows that replace each other: two parts whose keys overlap, one apart from them, rows in the log.
+CREATE TABLE users (id UInt64, version UInt32, name String, age UInt8) ENGINE = ReplacingMergeTree(version) ORDER BY id
+
+SYSTEM STOP MERGES users
+
+INSERT INTO users SELECT number, 1, concat('user ', toString(number)), number % 90 FROM numbers(20000) SETTINGS max_insert_threads = 1, max_threads = 1
+
+INSERT INTO users SELECT number * 2, 2, concat('user ', toString(number)), number % 91 FROM numbers(10000) SETTINGS max_insert_threads = 1, max_threads = 1
+
+INSERT INTO users SELECT 1000000 + number, 1, concat('user ', toString(number)), number % 92 FROM numbers(10000) SETTINGS max_insert_threads = 1, max_threads = 1
+
+INSERT INTO users VALUES (7, 3, 'seven', 7)
+
+CREATE TABLE totals (id UInt64, spent UInt64) ENGINE = SummingMergeTree ORDER BY id
+
+INSERT INTO totals SELECT number, 1 FROM numbers(10000) SETTINGS max_insert_threads = 1, max_threads = 1
+
 CREATE TABLE nothing (id UInt64, name String) ENGINE = MergeTree ORDER BY id
 
 CREATE TABLE kept (id UInt64, name String, amount Float64) ENGINE = Memory

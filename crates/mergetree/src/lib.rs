@@ -13,6 +13,7 @@ pub mod write;
 pub mod memtable;
 pub mod flush;
 pub mod merge;
+pub mod masks;
 pub mod bring_in;
 pub mod scan;
 pub mod lost;

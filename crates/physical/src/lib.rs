@@ -11,6 +11,7 @@ mod error;
 pub mod budget;
 pub mod operators;
 pub mod profile;
+pub mod unary;
 pub mod provider;
 pub mod nodes;
 pub mod rules;

@@ -20,6 +20,7 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use host::{Host, Runtimes};
+use mergetree::masks::MaskCache;
 use mergetree::memtable::MemtableCache;
 use mergetree::merge::running::Merges;
 use model::TableDef;
@@ -44,6 +45,7 @@ pub(crate) struct Services {
     pub memory_tables: MemoryTables,
     /// Decoded rows of the log.
     pub memtables: Arc<MemtableCache>,
+    pub masks: Arc<MaskCache>,
     pub flushing: Flushing,
     pub processes: Processes,
     pub planners: Planners,

@@ -17,7 +17,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
-use physical::nodes::unary::{Step, Unary};
+use physical::unary::{Step, Unary};
 
 use crate::commit::commit_parts;
 use crate::sink_target::SinkTarget;

@@ -19,7 +19,7 @@ use mergetree::write::PartSink;
 use model::SealedPart;
 use model::saturating::usize_of;
 use physical::nodes::sealed_rows::{SinkCounters, part_rows, part_schema};
-use physical::nodes::unary::{Step, Unary};
+use physical::unary::{Step, Unary};
 
 use crate::sink_target::SinkTarget;
 

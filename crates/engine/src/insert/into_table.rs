@@ -20,8 +20,8 @@ use mergetree::write::collapse::collapsed_rows;
 use model::TableEngine;
 use physical::adopt::AdoptExec;
 use physical::nodes::metered::metered;
-use physical::nodes::unary::Unary;
 use physical::profile::Span;
+use physical::unary::Unary;
 use sql::{Insert, InsertSource};
 
 use crate::commit::submit;

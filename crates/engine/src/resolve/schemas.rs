@@ -17,7 +17,8 @@ use datafusion::datasource::MemTable;
 use model::{ColumnDef, ColumnType, TableDef, TableEngine};
 use parts::evolve::evolve;
 use physical::nodes::numbered_part::{NumberedPart, PART_OFFSET};
-use physical::provider::table::{FinalRead, MergeTreeTable, OlderRows};
+use physical::provider::final_table::{FinalRead, FinalTable};
+use physical::provider::table::{MergeTreeTable, OlderRows};
 
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
@@ -251,7 +252,8 @@ fn final_of(
     let (table, _) = services.tables.handle(&def).map_err(into_datafusion)?;
     let splits_partitions = execution.settings.get_bool("do_not_merge_across_partitions_select_final");
     let stored = MergeTreeTable::new(state, execution.snapshot.seq(), Arc::clone(&services.memtables), older);
-    let stored = Arc::new(stored.with_final(FinalRead { table, splits_partitions }));
+    let masks = execution.settings.get_bool("final_masks").then(|| Arc::clone(&services.masks));
+    let stored = Arc::new(FinalTable::new(stored, FinalRead { table, splits_partitions, masks }));
     if !has_alias(&def) {
         return Ok(stored);
     }

@@ -3,7 +3,7 @@
 //! Invariant: after `open` returns, everything acknowledged before is there, files that no record names are out of the
 //! way, and background work runs; or something is missing and `open` says what. `close` waits a bounded time for what runs, and removes a temporary folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,9 +18,10 @@ use boundary::ledgers::mutations::Mutations;
 use boundary::ledgers::part_log::PartLog;
 use boundary::ledgers::processes::Processes;
 use catalog::{Catalog, CatalogConfig};
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use host::{Host, Runtimes, Workers};
+use mergetree::masks::MaskCache;
 use mergetree::memtable::MemtableCache;
 use mergetree::merge::running::Merges;
 use model::ErrorCode;
@@ -60,6 +61,18 @@ const CLOSE_POLL: Duration = Duration::from_millis(5);
 /// Decoded rows of the log may take one part in so many of the memory.
 const MEMTABLE_SHARE: u64 = 8;
 
+/// Masks of FINAL may take one part in so many of the memory.
+const MASKS_SHARE: u64 = 32;
+
+/// Statements read parts through this, all others through `store`: the same keys below the same root.
+fn register_parts(runtime_env: &RuntimeEnv, root: &Path) -> Result<(), Error> {
+    let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
+    let files = LocalFileSystem::new_with_prefix(root)
+        .map_err(|e| Error::new(ErrorKind::Unavailable, ErrorCode::CANNOT_OPEN_FILE, e.to_string()))?;
+    runtime_env.register_object_store(&parts_url, Arc::new(files));
+    Ok(())
+}
+
 impl Database {
     /// Opens the folder of `config`, or a temporary one. Blocks while the log is replayed.
     pub fn open(config: Config) -> Result<Arc<Database>, Error> {
@@ -79,22 +92,19 @@ impl Database {
         let _ended = runtimes.spawn_thread("commit", catalog.committer())?;
         let runtime_env =
             RuntimeEnvBuilder::new().with_metadata_cache_limit(METADATA_CACHE_BYTES).build_arc()?;
-        let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
-        // Statements read parts through this, all others through `store`: the same keys below the same root.
-        let files = LocalFileSystem::new_with_prefix(&root)
-            .map_err(|e| Error::new(ErrorKind::Unavailable, ErrorCode::CANNOT_OPEN_FILE, e.to_string()))?;
-        runtime_env.register_object_store(&parts_url, Arc::new(files));
+        register_parts(&runtime_env, &root)?;
         let builder =
             planner::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
         let builder = physical::rules::configure(builder);
         let base_state = with_stops(builder.with_query_planner(Arc::new(Planner)).build());
         let bare_state = bare(&base_state);
-        let memtable_memory = host.memory.child_named("memtable", memory / MEMTABLE_SHARE);
+        let share = |scope, part: u64| host.memory.child_named(scope, memory / part);
         let services = Arc::new(Services {
             threads,
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
             memory_tables: MemoryTables::new(host.memory.clone()),
-            memtables: Arc::new(MemtableCache::new(memtable_memory)),
+            memtables: Arc::new(MemtableCache::new(share("memtable", MEMTABLE_SHARE))),
+            masks: Arc::new(MaskCache::new(share("masks", MASKS_SHARE))),
             flushing: Flushing::new(memory),
             processes: Processes::default(),
             planners: Planners::new(threads),
@@ -146,7 +156,7 @@ impl Database {
     }
 
     /// Folder of the database; a temporary one when `Config::root` was not given.
-    pub fn root(&self) -> &std::path::Path {
+    pub fn root(&self) -> &Path {
         self.services.root()
     }
 

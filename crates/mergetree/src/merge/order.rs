@@ -9,15 +9,15 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::row::Rows;
-use model::PartId;
 use model::saturating::usize_of;
 use model::table_def::column_id_of;
+use parts::PartReader;
 use parts::sorted::{KeyRows, run_length};
-use parts::{PartError, PartReader};
 
-use super::rows::InputRows;
+use super::rows::{InputRows, SortedRows};
 use crate::error::TableError;
 use crate::table::Table;
 
@@ -36,16 +36,31 @@ pub(crate) struct MergeOrder {
     heap: Vec<usize>,
     /// Without a key: the input whose turn it is.
     following: usize,
+    /// Whether somebody looks at more than keys.
+    keeps_batches: bool,
+}
+
+/// The current batch of an input.
+pub(crate) struct HeadRows<'a> {
+    pub(crate) batch: &'a RecordBatch,
+    pub(crate) keys: &'a Rows,
+    /// The next row of it.
+    pub(crate) at: usize,
+    /// Rows of the batches before it.
+    pub(crate) passed: u64,
 }
 
 /// Where one input stands.
 struct Head {
-    part: PartId,
-    /// The columns of the key.
-    batches: InputRows,
+    /// The columns of the key, and others of which somebody asks.
+    batches: SortedRows,
+    /// The current batch, if somebody looks at more than its keys.
+    batch: Option<RecordBatch>,
     /// Keys of the current batch.
     rows: Option<Rows>,
     at: usize,
+    /// Rows of the batches before it.
+    passed: u64,
     /// The first bytes of the key at `at`: most comparisons need no more. Padding with zeros never changes an order, as
     /// no key is the beginning of another.
     prefix: u128,
@@ -89,11 +104,25 @@ impl MergeOrder {
     ) -> Result<MergeOrder, TableError> {
         let keys = (!table.keys.sort.is_empty()).then(|| KeyRows::new(&table.keys.sort));
         let schema = key_schema(&table.def.arrow_schema(), keys.as_ref());
-        let mut order = MergeOrder { keys, heads: Vec::new(), heap: Vec::new(), following: 0 };
-        for (input, reader) in inputs.iter().enumerate() {
-            let batches =
-                InputRows::new(reader, 0..reader.rows(), (&schema, &table.keys.evolution), batch_rows);
-            order.heads.push(Head { part: reader.part(), batches, rows: None, at: 0, prefix: 0 });
+        let rows_of = |reader: &PartReader| {
+            let columns = (&schema, &table.keys.evolution);
+            SortedRows::Part(Box::new(InputRows::new(reader, 0..reader.rows(), columns, batch_rows)))
+        };
+        MergeOrder::of_rows(keys, inputs.iter().map(rows_of).collect(), false)
+    }
+
+    /// Of rows that have the columns of the key.
+    ///
+    /// # Errors
+    /// As [`MergeOrder::new`].
+    pub(crate) fn of_rows(
+        keys: Option<KeyRows>,
+        inputs: Vec<SortedRows>,
+        keeps_batches: bool,
+    ) -> Result<MergeOrder, TableError> {
+        let mut order = MergeOrder { keys, heads: Vec::new(), heap: Vec::new(), following: 0, keeps_batches };
+        for (input, batches) in inputs.into_iter().enumerate() {
+            order.heads.push(Head { batches, batch: None, rows: None, at: 0, passed: 0, prefix: 0 });
             if order.keys.is_some() && order.load(input)? {
                 order.heap.push(input);
             }
@@ -120,19 +149,47 @@ impl MergeOrder {
         if self.keys.is_none() {
             return Ok(self.next_following(rows_max));
         }
-        let Some(input) = self.heap.first().copied() else { return Ok(None) };
-        let limit = self.heads[input].left().min(usize_of(rows_max)).max(1);
+        let run = self.coming(usize_of(rows_max));
+        if let Some(run) = run {
+            self.pass(run)?;
+        }
+        Ok(run)
+    }
+
+    /// The run that is next, of at most `rows_max` rows, with a key.
+    pub(crate) fn coming(&self, rows_max: usize) -> Option<Run> {
+        let input = self.heap.first().copied()?;
+        let limit = self.heads[input].left().min(rows_max).max(1);
         let rows = match self.rival() {
             Some(rival) => self.rows_before(input, rival, limit),
             None => limit,
         };
-        let head = &mut self.heads[input];
-        head.move_to(head.at + rows);
-        if head.left() == 0 && !self.load(input)? {
+        Some(Run { input, rows: rows as u64 })
+    }
+
+    /// Goes behind the run that was [`MergeOrder::coming`].
+    ///
+    /// # Errors
+    /// As [`MergeOrder::next_run`].
+    pub(crate) fn pass(&mut self, run: Run) -> Result<(), TableError> {
+        let head = &mut self.heads[run.input];
+        head.move_to(head.at + usize_of(run.rows));
+        if head.left() == 0 && !self.load(run.input)? {
             self.heap.swap_remove(0);
         }
         self.sift_down(0);
-        Ok(Some(Run { input, rows: rows as u64 }))
+        Ok(())
+    }
+
+    /// Where an input stands that has rows.
+    pub(crate) fn head(&self, input: usize) -> Option<HeadRows<'_>> {
+        let head = &self.heads[input];
+        Some(HeadRows {
+            batch: head.batch.as_ref()?,
+            keys: head.rows.as_ref()?,
+            at: head.at,
+            passed: head.passed,
+        })
     }
 
     /// The next run without a key.
@@ -184,8 +241,9 @@ impl MergeOrder {
     /// Goes to the next batch that has rows; false if there is none.
     fn load(&mut self, input: usize) -> Result<bool, TableError> {
         let (head, Some(keys)) = (&mut self.heads[input], self.keys.as_mut()) else { return Ok(false) };
+        head.passed += head.rows.as_ref().map_or(0, |rows| rows.num_rows() as u64);
         let Some(batch) = head.batches.next()? else {
-            (head.rows, head.at) = (None, 0);
+            (head.batch, head.rows, head.at) = (None, None, 0);
             return Ok(false);
         };
         let arrays = keys.arrays(&batch)?;
@@ -193,10 +251,9 @@ impl MergeOrder {
         let last = head.rows.as_ref().and_then(|rows| Some(rows.row(rows.num_rows().checked_sub(1)?)));
         let falls = (1..rows.num_rows()).any(|row| rows.row(row - 1) > rows.row(row));
         if falls || last.is_some_and(|last| last > rows.row(0)) {
-            let message = format!("its rows are not in the order of {}", keys.text());
-            return Err(PartError::Damaged { part: head.part, message }.into());
+            return Err(head.batches.damaged(&format!("its rows are not in the order of {}", keys.text())));
         }
-        head.rows = Some(rows);
+        (head.batch, head.rows) = (Some(batch).filter(|_| self.keeps_batches), Some(rows));
         head.move_to(0);
         Ok(true)
     }

@@ -9,10 +9,64 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use model::Evolution;
+use model::saturating::usize_of;
 use parts::evolve::{columns_read, evolve};
 use parts::{PartBatches, PartError, PartReader};
 
 use crate::error::TableError;
+
+/// Rows in the order of the key: of a part, or held in memory.
+pub(crate) enum SortedRows {
+    Part(Box<InputRows>),
+    Held { rows: RecordBatch, batch_rows: usize },
+}
+
+impl SortedRows {
+    /// The next rows; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`InputRows::next`].
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
+        match self {
+            SortedRows::Part(rows) => rows.next(),
+            SortedRows::Held { rows, .. } if rows.num_rows() == 0 => Ok(None),
+            SortedRows::Held { rows, batch_rows } => {
+                let taken = rows.num_rows().min((*batch_rows).max(1));
+                let next = rows.slice(0, taken);
+                *rows = rows.slice(taken, rows.num_rows() - taken);
+                Ok(Some(next))
+            }
+        }
+    }
+
+    /// Rows that were not asked for yet.
+    pub(crate) fn left(&self) -> u64 {
+        match self {
+            SortedRows::Part(rows) => rows.left(),
+            SortedRows::Held { rows, .. } => rows.num_rows() as u64,
+        }
+    }
+
+    /// As [`InputRows::pass`].
+    pub(crate) fn pass(&mut self, rows_max: u64) -> u64 {
+        match self {
+            SortedRows::Part(rows) => rows.pass(rows_max),
+            SortedRows::Held { rows, .. } => {
+                let passed = rows.num_rows().min(usize_of(rows_max));
+                *rows = rows.slice(passed, rows.num_rows() - passed);
+                passed as u64
+            }
+        }
+    }
+
+    /// What is said of rows that are not as they were written.
+    pub(crate) fn damaged(&self, message: &str) -> TableError {
+        match self {
+            SortedRows::Part(rows) => rows.damaged(message),
+            SortedRows::Held { .. } => TableError::Gather(message.to_owned()),
+        }
+    }
+}
 
 pub(crate) struct InputRows {
     reader: PartReader,

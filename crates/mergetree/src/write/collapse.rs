@@ -25,6 +25,8 @@ use super::sort::BlockKeys;
 use crate::error::TableError;
 use crate::table::Table;
 
+pub(crate) use choose::{ordered, truths};
+
 /// A mode over the positions of columns.
 #[derive(Clone, Debug)]
 enum Rule {

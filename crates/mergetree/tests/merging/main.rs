@@ -17,3 +17,4 @@ mod collect;
 mod missing;
 mod older_columns;
 mod adopted;
+mod masks;

@@ -24,8 +24,8 @@ use model::ErrorCode;
 use model::saturating::place_of;
 use model::type_arrow::from_field;
 
-use super::unary::{Step, Unary};
 use crate::error::{PhysicalError, into_datafusion};
+use crate::unary::{Step, Unary};
 
 #[derive(Clone)]
 pub(crate) struct ArrayJoinExec {

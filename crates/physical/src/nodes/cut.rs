@@ -21,7 +21,7 @@ use futures::StreamExt;
 use planner::nodes::CutKind;
 
 use super::asked_order::asked_order;
-use super::unary::{Step, Unary};
+use crate::unary::{Step, Unary};
 
 /// Bytes of a counter beside its key.
 const COUNTER_BYTES: usize = 64;

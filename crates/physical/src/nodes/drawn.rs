@@ -14,7 +14,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 
-use super::unary::{Step, Unary};
+use crate::unary::{Step, Unary};
 
 /// The barrier over a projection.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

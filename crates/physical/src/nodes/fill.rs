@@ -29,7 +29,7 @@ use row::Rule;
 use rows::{Maker, Origin};
 
 use super::asked_order::asked_order;
-use super::unary::{Step, Unary};
+use crate::unary::{Step, Unary};
 
 /// What is filled, and with what.
 #[derive(Clone)]

@@ -23,8 +23,8 @@ use host::meter;
 
 use super::array_join::ArrayJoinExec;
 use super::fill::FillExec;
-use super::unary::{Step, Unary};
 use crate::error::{PhysicalError, into_datafusion};
+use crate::unary::{Step, Unary};
 
 /// Rows of more bytes go on in several batches. Operators hold a few batches each; of 8192 rows hardly any are so large.
 const BATCH_BYTES_MAX: usize = 16 << 20;

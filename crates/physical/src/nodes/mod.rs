@@ -6,7 +6,6 @@
 mod asked_order;
 mod repeated;
 mod wide_unions;
-pub mod unary;
 pub mod numbered_part;
 pub mod sealed_rows;
 mod skip;

@@ -20,7 +20,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{Distribution, ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
 
-use super::unary::{Step, Unary};
+use crate::unary::{Step, Unary};
 
 /// The column of row numbers, which is the last one.
 pub const PART_OFFSET: &str = "_gristmill_row";

@@ -14,8 +14,8 @@ use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::{ExecutionPlan, PlanProperties, replace_children_if_necessary};
 use model::ErrorCode;
 
-use super::unary::{Step, Unary};
 use crate::error::{PhysicalError, into_datafusion};
+use crate::unary::{Step, Unary};
 
 /// The plan with every recursion of it limited to `rounds_max` rounds (`max_recursive_cte_evaluation_depth`).
 ///

@@ -20,8 +20,8 @@ use futures::StreamExt;
 use model::ErrorCode;
 use model::saturating::u64_of;
 
-use super::unary::{Step, Unary};
 use crate::error::{PhysicalError, into_datafusion};
+use crate::unary::{Step, Unary};
 
 /// The limits of one statement; 0 is any number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -22,7 +22,7 @@ use datafusion::physical_plan::{Distribution, ExecutionPlan, Partitioning, PlanP
 use futures::StreamExt;
 
 use super::asked_order::asked_order;
-use super::unary::{Step, Unary};
+use crate::unary::{Step, Unary};
 
 /// All rows of the input behind the first `rows`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -13,7 +13,7 @@ use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 
 use super::skip::SkipExec;
-use super::unary::Unary;
+use crate::unary::Unary;
 
 /// The plan with a single stream from its source to the answer, if the source is one that streams.
 pub fn in_source_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {

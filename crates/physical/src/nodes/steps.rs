@@ -25,9 +25,9 @@ use super::drawn::{Drawn, DrawnExec, with_barriers};
 use super::fill::{Constant, FillExec, Plan, Written, rule};
 use super::repeated::with_room;
 use super::skip::{Skip, SkipExec, with_skips};
-use super::unary::Unary;
 use super::wide_unions::divided;
 use crate::error::{PhysicalError, into_datafusion};
+use crate::unary::Unary;
 
 /// Plans queries with our steps in them.
 #[derive(Debug)]

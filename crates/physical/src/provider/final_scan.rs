@@ -6,6 +6,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use arrow::array::{Array, RecordBatch, RecordBatchOptions};
 use arrow::compute::interleave;
@@ -51,6 +53,8 @@ pub(super) struct Merged {
     /// The columns that are given, as places in `read`.
     pub(super) given: Vec<usize>,
     pub(super) schema: SchemaRef,
+    /// Counts the rows that were merged.
+    pub(super) counted: Option<Arc<AtomicU64>>,
 }
 
 impl fmt::Debug for Merged {
@@ -99,6 +103,7 @@ impl Merged {
             read: Arc::clone(&self.read),
             given: self.given.clone(),
             schema: Arc::clone(&self.schema),
+            counted: self.counted.clone(),
             ended: false,
         })
     }
@@ -161,6 +166,7 @@ struct Merging {
     read: SchemaRef,
     given: Vec<usize>,
     schema: SchemaRef,
+    counted: Option<Arc<AtomicU64>>,
     ended: bool,
 }
 
@@ -217,6 +223,7 @@ impl Merging {
         if rows.is_empty() {
             return Ok(None);
         }
+        self.counted.iter().for_each(|counted| _ = counted.fetch_add(rows.len() as u64, Relaxed));
         let columns = (0..self.read.fields().len()).map(|column| {
             let arrays: Vec<&dyn Array> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
             interleave(&arrays, &rows)

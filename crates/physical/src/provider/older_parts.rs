@@ -25,6 +25,7 @@ use model::type_arrow::from_field;
 use model::{Evolution, PartDescriptor, TableDef};
 use parts::evolve::{columns_read, evolve, position_of};
 
+use super::masks::MaskedParts;
 use super::part_files::{PartScan, scan_parts};
 
 /// Whether a column of an older version is the column of the same id now: name and type.
@@ -44,6 +45,7 @@ pub(crate) struct OlderScan<'a> {
     pub now: &'a TableDef,
     pub limit: Option<usize>,
     pub evolution: &'a Arc<Evolution>,
+    pub masked: Option<&'a MaskedParts>,
 }
 
 pub(crate) fn scan_older(session: &dyn Session, scan: OlderScan<'_>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -65,6 +67,7 @@ pub(crate) fn scan_older(session: &dyn Session, scan: OlderScan<'_>) -> Result<A
         predicate,
         limit: scan.limit,
         in_order: false,
+        masked: scan.masked,
     };
     let files = scan_parts(session, parts)?;
     let stored = Arc::new(source.project(&projection)?);

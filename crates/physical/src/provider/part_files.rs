@@ -14,6 +14,7 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
@@ -24,7 +25,10 @@ use object_store::path::Path;
 use parts::UnpackedPages;
 
 use super::checked_file::{PartChecks, ScannedPart};
+use super::mask_node::{self, Masking};
+use super::masks::MaskedParts;
 use super::part_reader::PartReaderFactory;
+use crate::unary::Unary;
 
 /// The name under which the store that holds a database's parts is registered with DataFusion.
 pub const PART_STORE_URL: &str = "gristmill-parts://local";
@@ -43,6 +47,8 @@ pub(crate) struct PartScan<'a> {
     pub limit: Option<usize>,
     /// In one group, in the order given.
     pub in_order: bool,
+    /// Rows that are not shown are left out, if there are any.
+    pub masked: Option<&'a MaskedParts>,
 }
 
 /// A scan over the parts; one file group a partition, balanced by bytes. DataFusion cuts groups further by row group.
@@ -58,7 +64,12 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
     if let Some(unpacked) = state.config().get_extension::<UnpackedPages>() {
         readers = readers.with_unpacked(unpacked, columns_read(&scan));
     }
-    let mut source = ParquetSource::new(Arc::clone(&scan.schema))
+    let mut columns = TableSchema::builder(Arc::clone(&scan.schema));
+    if scan.masked.is_some() {
+        let (part, number) = (mask_node::part_field(), mask_node::number_field());
+        columns = columns.with_table_partition_cols(vec![part]).with_virtual_columns(vec![number]);
+    }
+    let mut source = ParquetSource::new(columns.build())
         .with_table_parquet_options(state.default_table_options().parquet)
         .with_parquet_file_reader_factory(Arc::new(readers))
         .with_metadata_size_hint(FOOTER_BYTES_HINT)
@@ -70,13 +81,28 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         source = source.with_predicate(Arc::clone(predicate));
     }
     let partitions = state.config_options().execution.target_partitions;
-    let config = FileScanConfigBuilder::new(url, Arc::new(source))
-        .with_file_groups(file_groups(&scan, partitions))
-        .with_statistics(statistics(scan.parts, &scan.schema, &exact_columns(&scan)))
-        .with_projection_indices(scan.projection.cloned())?
-        .with_limit(scan.limit)
-        .build();
-    Ok(DataSourceExec::from_data_source(config))
+    let groups = file_groups(&scan, partitions);
+    let builder = FileScanConfigBuilder::new(url, Arc::new(source)).with_file_groups(groups);
+    let Some(masked) = scan.masked else {
+        let config = builder
+            .with_statistics(statistics(scan.parts, &scan.schema, &exact_columns(&scan)))
+            .with_projection_indices(scan.projection.cloned())?
+            .with_limit(scan.limit)
+            .build();
+        return Ok(DataSourceExec::from_data_source(config));
+    };
+    // A limit counts rows that are shown, and nobody knows the bounds of those.
+    let all = scan.schema.fields().len();
+    let given: Vec<usize> = scan.projection.cloned().unwrap_or_else(|| (0..all).collect());
+    let read = given.iter().copied().chain([all, all + 1]).collect();
+    let numbered = DataSourceExec::from_data_source(builder.with_projection_indices(Some(read))?.build());
+    let step = Masking {
+        masks: Arc::clone(&masked.masks),
+        places: Arc::new(masked.places_of(scan.parts)?),
+        schema: Arc::new(scan.schema.project(&given)?),
+        reads_all: scan.predicate.is_none(),
+    };
+    Unary::over(numbered, step)
 }
 
 /// Whether the filter shall run while decoding, so that the other columns are decoded for the rows it keeps only.
@@ -125,18 +151,19 @@ fn may_meet_nan(
 /// Largest parts first, each to the group with the fewest bytes.
 fn file_groups(scan: &PartScan<'_>, groups: usize) -> Vec<FileGroup> {
     let (parts, exact) = (scan.parts, exact_columns(scan));
+    let file = |at: usize, part: &Arc<PartDescriptor>| part_file(part, scan, &exact, at);
     if scan.in_order {
-        let files = parts.iter().map(|part| part_file(part, scan, &exact)).collect::<Vec<_>>();
+        let files = parts.iter().enumerate().map(|(at, part)| file(at, part)).collect::<Vec<_>>();
         return vec![FileGroup::new(files)];
     }
-    let mut order: Vec<&Arc<PartDescriptor>> = parts.iter().collect();
-    order.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+    let mut order: Vec<(usize, &Arc<PartDescriptor>)> = parts.iter().enumerate().collect();
+    order.sort_by_key(|(_, part)| std::cmp::Reverse(part.bytes));
     let count = groups.clamp(1, parts.len().max(1));
     let mut filled: Vec<(u64, Vec<PartitionedFile>)> = vec![(0, Vec::new()); count];
-    for part in order {
+    for (at, part) in order {
         if let Some(least) = filled.iter_mut().min_by_key(|(bytes, _)| *bytes) {
             least.0 += part.bytes;
-            least.1.push(part_file(part, scan, &exact));
+            least.1.push(file(at, part));
         }
     }
     filled.into_iter().map(|(_, files)| FileGroup::new(files)).collect()
@@ -147,7 +174,8 @@ pub fn part_path(part: &PartDescriptor) -> Path {
     Path::from(part.location.key.as_ref())
 }
 
-fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, exact: &[usize]) -> PartitionedFile {
+/// `at`: its place among the parts of the scan.
+fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, exact: &[usize], at: usize) -> PartitionedFile {
     let created = i64::try_from(part.created_ms).ok().and_then(DateTime::from_timestamp_millis);
     let meta = ObjectMeta {
         location: part_path(part),
@@ -156,9 +184,12 @@ fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, exact: &[usize]) -
         e_tag: None,
         version: None,
     };
-    let statistics = statistics(std::slice::from_ref(part), &scan.schema, exact);
     let scanned = ScannedPart { part: Arc::clone(part), table: Arc::clone(scan.table) };
-    PartitionedFile::new_from_meta(meta).with_statistics(Arc::new(statistics)).with_extension(scanned)
+    let file = PartitionedFile::new_from_meta(meta).with_extension(scanned);
+    if scan.masked.is_some() {
+        return file.with_partition_values(vec![ScalarValue::UInt32(u32::try_from(at).ok())]);
+    }
+    file.with_statistics(Arc::new(statistics(std::slice::from_ref(part), &scan.schema, exact)))
 }
 
 /// The columns whose bounds are the least and the greatest value of the rows: numbers and times, not texts, whose bounds

@@ -11,7 +11,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 
-use crate::nodes::unary::{Step, Unary};
+use crate::unary::{Step, Unary};
 
 /// What is stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,7 +20,7 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
 use super::barrier::Barrier;
-use crate::nodes::unary::Unary;
+use crate::unary::Unary;
 
 /// How calls begin that put defaults where an outer join has NULLs.
 const FILLED: &str = "_filled(";

@@ -15,7 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::Rule;
 use super::barrier::Barrier;
-use crate::nodes::unary::Unary;
+use crate::unary::Unary;
 
 /// What the names of DataFusion's two rules that move conditions begin with.
 const MOVES_CONDITIONS: &str = "FilterPushdown";

@@ -78,14 +78,21 @@ fn uncancelled(run: Range<usize>, signs: &Int8Array, versions: &Rows, chosen: &m
     }
 }
 
-fn ordered(rows: &RecordBatch, at: usize) -> Result<Rows, TableError> {
+/// The values of a column as bytes that compare as versions do.
+///
+/// # Errors
+/// A type that has no order.
+pub(crate) fn ordered(rows: &RecordBatch, at: usize) -> Result<Rows, TableError> {
     let column = &canonical(rows.column(at));
     let converter = RowConverter::new(vec![SortField::new(column.data_type().clone())]).map_err(broken)?;
     converter.convert_columns(std::slice::from_ref(column)).map_err(broken)
 }
 
 /// Which rows are deleted.
-fn truths(rows: &RecordBatch, at: usize) -> Result<BooleanBuffer, TableError> {
+///
+/// # Errors
+/// The column says something else than 0 or 1.
+pub(crate) fn truths(rows: &RecordBatch, at: usize) -> Result<BooleanBuffer, TableError> {
     if let Some(truths) = rows.column(at).as_boolean_opt() {
         return Ok(truths.values().clone());
     }

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::common::Statistics;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -61,6 +62,11 @@ pub trait Step: Clone + Send + Sync + 'static {
     /// Whether a condition on what comes out may be asked of the input instead.
     fn passes_conditions(&self) -> bool {
         false
+    }
+
+    /// What is known of the rows that come out, where they are others than the input's.
+    fn statistics(&self, schema: &SchemaRef) -> Statistics {
+        Statistics::new_unknown(schema)
     }
 
     /// All that is computed of the input's rows.
@@ -163,11 +169,12 @@ impl<S: Step> ExecutionPlan for Unary<S> {
     fn statistics_from_inputs(
         &self,
         inputs: &[Arc<Statistics>],
-        _args: &StatisticsArgs,
+        args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
         match inputs {
             [input] if self.step.keeps_rows() => Ok(Arc::clone(input)),
-            _ => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
+            _ if args.partition().is_some() => Ok(Arc::new(Statistics::new_unknown(&self.schema()))),
+            _ => Ok(Arc::new(self.step.statistics(&self.schema()))),
         }
     }
 

@@ -1,0 +1,130 @@
+//! Masks that were computed, kept for the queries to come.
+//!
+//! Invariant: what is given is of exactly the rows that are asked about; masks of parts that are gone are dropped when a new
+//! one is kept. A mask that finds no room is computed anew by each query. Must not know: how masks are computed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use host::{MemoryBudget, MemoryGrant};
+use model::{PartId, TableId};
+use parking_lot::Mutex;
+
+use super::row_mask::RowMask;
+
+/// Rows that masks are of, without the rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SourceId {
+    Part(PartId),
+    /// Rows of the log: a queue that loses rows in front and gains them behind, of which this is the first block, and how many
+    /// rows of a partition there are between two parts.
+    Rows {
+        partition: Arc<str>,
+        first_block: u64,
+        rows: u64,
+    },
+}
+
+/// All sources whose keys overlap, in the order of insertion.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Signature {
+    /// Of the table's columns and key.
+    pub schema_version: u32,
+    pub sources: Vec<SourceId>,
+}
+
+/// What is known of rows whose keys overlap.
+struct Known {
+    signature: Signature,
+    masks: Option<(Arc<Vec<RowMask>>, MemoryGrant)>,
+    /// Rows that were merged by queries since there is no mask.
+    merged_rows: Arc<AtomicU64>,
+}
+
+/// The masks of all tables, within a memory budget.
+pub struct MaskCache {
+    memory: MemoryBudget,
+    tables: Mutex<HashMap<TableId, Vec<Known>>>,
+}
+
+/// Ranges of keys of one table that something is known of. Those beyond are forgotten, the oldest first.
+const KNOWN_MAX: usize = 10_000;
+
+impl MaskCache {
+    pub fn new(memory: MemoryBudget) -> MaskCache {
+        MaskCache { memory, tables: Mutex::new(HashMap::new()) }
+    }
+
+    /// The masks of these sources, in their order.
+    pub fn find(&self, table: TableId, signature: &Signature) -> Option<Arc<Vec<RowMask>>> {
+        let tables = self.tables.lock();
+        let known = tables.get(&table)?.iter().find(|known| known.signature == *signature)?;
+        known.masks.as_ref().map(|(masks, _)| Arc::clone(masks))
+    }
+
+    /// How many rows queries have merged because there is no mask of these sources. `is_live` of the parts of the table.
+    pub fn merged_rows(
+        &self,
+        table: TableId,
+        signature: &Signature,
+        is_live: impl Fn(PartId) -> bool,
+    ) -> Arc<AtomicU64> {
+        let mut tables = self.tables.lock();
+        let known = tables.entry(table).or_default();
+        if let Some(known) = known.iter().find(|known| known.signature == *signature) {
+            return Arc::clone(&known.merged_rows);
+        }
+        make_room(known, signature, is_live);
+        let merged_rows = Arc::<AtomicU64>::default();
+        known.push(Known {
+            signature: signature.clone(),
+            masks: None,
+            merged_rows: Arc::clone(&merged_rows),
+        });
+        merged_rows
+    }
+
+    /// Keeps masks if there is room for them.
+    pub fn keep(
+        &self,
+        table: TableId,
+        signature: &Signature,
+        masks: &Arc<Vec<RowMask>>,
+        is_live: impl Fn(PartId) -> bool,
+    ) {
+        let mut tables = self.tables.lock();
+        make_room(tables.entry(table).or_default(), signature, is_live);
+        let bytes =
+            masks.iter().map(RowMask::bytes).sum::<u64>() + size_of_val(signature.sources.as_slice()) as u64;
+        let granted = self.memory.try_grant("masks", bytes).or_else(|_| {
+            // Those of other tables are as old as these are new.
+            tables.retain(|other, _| *other == table);
+            self.memory.try_grant("masks", bytes)
+        });
+        if let Ok(granted) = granted {
+            let masks = Some((Arc::clone(masks), granted));
+            let known = Known { signature: signature.clone(), masks, merged_rows: Arc::default() };
+            tables.entry(table).or_default().push(known);
+        }
+    }
+
+    /// Forgets tables that are gone.
+    pub fn retain(&self, is_there: impl Fn(TableId) -> bool) {
+        self.tables.lock().retain(|table, _| is_there(*table));
+    }
+}
+
+/// Forgets what is known of rows that are in `signature`, or are no more.
+fn make_room(known: &mut Vec<Known>, signature: &Signature, is_live: impl Fn(PartId) -> bool) {
+    let is_new = |source: &SourceId| match source {
+        SourceId::Part(part) => !is_live(*part) || signature.sources.contains(source),
+        SourceId::Rows { partition, first_block, .. } => signature.sources.iter().any(|other| {
+            matches!(other, SourceId::Rows { partition: of, first_block: other, .. }
+                if other == first_block && of == partition)
+        }),
+    };
+    known.retain(|known| !known.signature.sources.iter().any(is_new));
+    let beyond = (known.len() + 1).saturating_sub(KNOWN_MAX);
+    known.drain(..beyond);
+}

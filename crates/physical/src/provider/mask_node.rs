@@ -1,0 +1,152 @@
+//! Leaves out the rows of parts that their masks do not show.
+//!
+//! The scan below gives, behind the columns, which part a row is of and its number in the part. Invariant: a row is judged by
+//! its own number, so that row groups and pages may be passed over below. Must not know: why a row is not shown.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{DataType, Field, FieldRef, Int64Type, SchemaRef, UInt32Type};
+use datafusion::common::stats::Precision;
+use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{Count, MetricBuilder};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use futures::{StreamExt, TryStreamExt, stream};
+use mergetree::masks::RowMask;
+use model::saturating::usize_of;
+use parquet::arrow::RowNumber;
+
+use super::masks::{Masks, Place};
+use crate::unary::{Step, Unary};
+
+/// Which part a row is of, as a place in the list of parts.
+pub(super) fn part_field() -> FieldRef {
+    Arc::new(Field::new("_gristmill_part", DataType::UInt32, false))
+}
+
+/// The number of a row in its part.
+pub(super) fn number_field() -> FieldRef {
+    Arc::new(Field::new("_gristmill_number", DataType::Int64, false).with_extension_type(RowNumber))
+}
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Masking {
+    pub(super) masks: Arc<Masks>,
+    /// By part of the scan.
+    pub(super) places: Arc<Vec<Place>>,
+    /// The input's but for its last two columns.
+    pub(super) schema: SchemaRef,
+    /// Whether all rows of the parts are read.
+    pub(super) reads_all: bool,
+}
+
+impl Step for Masking {
+    const NAME: &'static str = "MaskedExec";
+
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (parts, ranges, kept) = (self.places.len(), self.masks.ranges.len(), self.masks.kept());
+        write!(f, "MaskedExec: parts={parts}, ranges={ranges}, kept={kept}")
+    }
+
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
+        let known = EquivalenceProperties::new(Arc::clone(&self.schema));
+        let partitioning = datafusion::physical_plan::Partitioning::UnknownPartitioning(
+            input.output_partitioning().partition_count(),
+        );
+        let (emission, bounded) = (EmissionType::Incremental, Boundedness::Bounded);
+        Ok(Arc::new(PlanProperties::new(known, partitioning, emission, bounded)))
+    }
+
+    fn passes_conditions(&self) -> bool {
+        true
+    }
+
+    fn statistics(&self, schema: &SchemaRef) -> Statistics {
+        let mut statistics = Statistics::new_unknown(schema);
+        if let Some(rows) = self.masks.live_rows(&self.places) {
+            let rows = Precision::Exact(usize_of(rows));
+            statistics.num_rows = if self.reads_all { rows } else { rows.to_inexact() };
+        }
+        statistics
+    }
+
+    fn execute(
+        node: &Unary<Self>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rows = node.input.execute(partition, Arc::clone(&context))?;
+        let step = node.step.clone();
+        let hidden = MetricBuilder::new(&node.metrics).counter("rows_hidden", partition);
+        let masked = async move {
+            let found = step.masks.found(&context).await?.clone();
+            let shown = rows.try_filter_map(move |batch| {
+                let shown = step.shown_of(&batch, &found, &hidden);
+                std::future::ready(shown.map(|batch| Some(batch).filter(|batch| batch.num_rows() > 0)))
+            });
+            Ok::<_, DataFusionError>(shown)
+        };
+        let rows = stream::once(masked).try_flatten().boxed();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&node.step.schema), rows)))
+    }
+}
+
+impl Masking {
+    fn shown_of(
+        &self,
+        batch: &RecordBatch,
+        found: &[Arc<Vec<RowMask>>],
+        hidden: &Count,
+    ) -> Result<RecordBatch> {
+        let (rows, columns) = (batch.num_rows(), self.schema.fields().len());
+        let given = batch.columns().get(..columns).unwrap_or_default().to_vec();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let given = RecordBatch::try_new_with_options(Arc::clone(&self.schema), given, &options)?;
+        let (Some(parts), Some(numbers)) = (
+            batch.columns().get(columns).and_then(|of| of.as_primitive_opt::<UInt32Type>()),
+            batch.columns().get(columns + 1).and_then(|of| of.as_primitive_opt::<Int64Type>()),
+        ) else {
+            return internal_err!("rows come without their numbers");
+        };
+        let (Some(part), Some(last)) = (parts.values().first(), parts.values().last()) else {
+            return Ok(given);
+        };
+        // A part's rows are neighbours, so the first and the last speak for those between.
+        if part != last || parts.null_count() + numbers.null_count() > 0 {
+            return internal_err!("rows of two parts in one batch");
+        }
+        let place = self.places.get(*part as usize);
+        let mask = place.and_then(|(range, source)| found.get(*range)?.get(*source));
+        let Some(mask) = mask else { return internal_err!("no mask of part {part}") };
+        let live = match bits_of(mask, numbers.values()) {
+            Some(live) => live?,
+            None => return Ok(given),
+        };
+        let shown = filter_record_batch(&given, &BooleanArray::new(live, None))?;
+        hidden.add(rows - shown.num_rows());
+        Ok(shown)
+    }
+}
+
+/// Which of the rows are shown; `None`: all.
+fn bits_of(mask: &RowMask, numbers: &[i64]) -> Option<Result<BooleanBuffer>> {
+    let row = |number: i64| u64::try_from(number).ok().filter(|row| *row < mask.rows());
+    let (first, last) = (*numbers.first()?, *numbers.last()?);
+    let (Some(first), Some(last)) = (row(first), row(last)) else {
+        return Some(internal_err!("row {last} of a part of {} rows", mask.rows()));
+    };
+    if last.checked_sub(first) == Some(numbers.len() as u64 - 1) && numbers.is_sorted() {
+        return mask.of_rows(usize_of(first), numbers.len()).map(Ok);
+    }
+    let is_live = |at: usize| row(numbers[at]).is_some_and(|row| mask.is_live(row));
+    let live = BooleanBuffer::collect_bool(numbers.len(), is_live);
+    (live.count_set_bits() < numbers.len()).then_some(Ok(live))
+}
