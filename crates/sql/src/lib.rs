@@ -51,8 +51,8 @@ pub use statement::{
     ColumnSpec, ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind,
     Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
     Materialized, Mutation, NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition,
-    ProjectionClause, Query, RenamedTable, RowChange, RowCommand, SettingChange, SettingText, Show,
-    Statement, SystemCommand, TableName, WrittenMode,
+    PartitionTransfer, ProjectionClause, Query, RenamedTable, RowChange, RowCommand, SettingChange,
+    SettingText, Show, Statement, SystemCommand, TableName, TransferKind, WrittenMode,
 };
 pub use table_text::{column_ttl, display_expression, key_texts, named_expression, stored_expr};
 pub use tables::constant_rows::{constant_column, constant_rows};

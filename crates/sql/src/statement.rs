@@ -23,7 +23,7 @@ pub use alter::{
 };
 pub use create_view::{CreateView, Materialized};
 pub use filter::NameFilter;
-pub use mutation::{Mutation, Partition, RowChange, RowCommand};
+pub use mutation::{Mutation, Partition, PartitionTransfer, RowChange, RowCommand, TransferKind};
 pub use written_mode::WrittenMode;
 
 /// `table` or `database.table`.
@@ -84,6 +84,7 @@ pub enum Statement {
     },
     Alter(Box<Alter>),
     Mutate(Box<Mutation>),
+    TransferPartition(Box<PartitionTransfer>),
     CreateDatabase {
         name: String,
         if_not_exists: bool,

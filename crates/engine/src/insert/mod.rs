@@ -7,7 +7,7 @@ pub(crate) mod stream;
 pub(crate) mod pieces;
 pub(crate) mod values;
 pub(crate) mod rows;
-mod sink_settings;
+pub(crate) mod sink_settings;
 pub(crate) mod sinks;
 pub(crate) mod adopting;
 mod with_views;

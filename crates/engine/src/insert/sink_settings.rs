@@ -15,7 +15,7 @@ pub(super) fn partitions_max(settings: &Settings) -> u64 {
     }
 }
 
-pub(super) fn sink_settings(
+pub(crate) fn sink_settings(
     threads: usize,
     settings: &Settings,
     memory: &MemoryBudget,

@@ -13,4 +13,5 @@ mod rows;
 mod part;
 mod memory;
 pub(crate) mod run;
+pub(crate) mod transfer;
 pub(crate) mod ttl;

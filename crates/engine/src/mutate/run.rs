@@ -14,7 +14,7 @@ use catalog::{Op, Precondition, TableState};
 use futures::{StreamExt, TryStreamExt};
 use mergetree::merge::running::MergeSlot;
 use mergetree::merge::{MergePlan, MergeReason};
-use model::{ErrorCode, PartDescriptor, PartId, SealedPart, TableEngine};
+use model::{ErrorCode, PartDescriptor, PartId, SealedPart, TableEngine, TableId};
 use sql::{Mutation, RowChange, RowCommand, Settings};
 
 use super::change::{Change, Within};
@@ -30,7 +30,7 @@ use crate::context::session_state::statement_state;
 use crate::uncommitted::UncommittedParts;
 
 /// How often it begins anew because merges came first.
-const TRIES_MAX: usize = 50;
+pub(super) const TRIES_MAX: usize = 50;
 
 /// For how long a merge that holds a part is left alone before it is looked at again.
 const WAIT: Duration = Duration::from_millis(20);
@@ -107,7 +107,7 @@ enum Attempt {
 }
 
 /// Makes the rows that are there now rows of parts.
-async fn flush(services: &Arc<Services>, state: &Arc<TableState>) -> Result<(), Error> {
+pub(super) async fn flush(services: &Arc<Services>, state: &Arc<TableState>) -> Result<(), Error> {
     if state.inline_count() == 0 {
         return Ok(());
     }
@@ -144,7 +144,10 @@ async fn attempt(rewriting: Arc<Rewriting>) -> Result<Attempt, Error> {
     if touched.is_empty() {
         return Ok(Attempt::Done { parts: 0 });
     }
-    let Some(_slot) = reserve(&rewriting, &touched).await? else { return Ok(Attempt::Waited) };
+    let (table, execution) = (rewriting.state.def.id, rewriting.changing.execution.as_ref());
+    let Some(_slot) = reserve(&Reservation { services, execution, table, parts: &touched }).await? else {
+        return Ok(Attempt::Waited);
+    };
     let uncommitted = Arc::new(UncommittedParts::new(rewriting.table.store.clone()));
     let mut written = futures::stream::iter(touched)
         .map(|part| on_a_thread(Arc::clone(&rewriting), part, Arc::clone(&uncommitted)))
@@ -157,16 +160,24 @@ async fn attempt(rewriting: Arc<Rewriting>) -> Result<Attempt, Error> {
     commit_parts(&rewriting, replaced, &uncommitted).await
 }
 
+/// Parts that a statement takes away.
+pub(super) struct Reservation<'a> {
+    pub services: &'a Services,
+    pub execution: &'a Execution,
+    pub table: TableId,
+    pub parts: &'a [Arc<PartDescriptor>],
+}
+
 /// Keeps merges and other mutations away from the parts; `None` if they are not all there any more.
-async fn reserve(rewriting: &Rewriting, touched: &[Arc<PartDescriptor>]) -> Result<Option<MergeSlot>, Error> {
-    let (services, table) = (&rewriting.changing.services, rewriting.state.def.id);
-    let ids: HashSet<PartId> = touched.iter().map(|part| part.id).collect();
+pub(super) async fn reserve(asked: &Reservation<'_>) -> Result<Option<MergeSlot>, Error> {
+    let (services, table) = (asked.services, asked.table);
+    let ids: HashSet<PartId> = asked.parts.iter().map(|part| part.id).collect();
     loop {
-        if rewriting.changing.execution.progress.is_cancelled() {
+        if asked.execution.progress.is_cancelled() {
             return Err(Error::cancelled());
         }
         let now = services.host.clock.monotonic();
-        let slot = services.merges.enter_mutation(table, reservation(touched), now);
+        let slot = services.merges.enter_mutation(table, reservation(asked.parts), now);
         let state = services.catalog.snapshot().table_by_id(table);
         if !state.is_some_and(|state| ids.iter().all(|id| state.part(*id).is_some())) {
             return Ok(None);

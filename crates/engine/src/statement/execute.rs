@@ -16,7 +16,7 @@ use crate::define::{
     alter, collection, create_database, create_view, detach, drop_database, drop_table, drop_temporary,
     drop_view, exchange, function, rename, truncate,
 };
-use crate::mutate::{self, ttl};
+use crate::mutate::{self, transfer, ttl};
 use crate::query::{kill, select, show};
 use crate::statement::{create_select, explain, insert, load};
 
@@ -98,6 +98,7 @@ async fn run(
             drop_view::run(services, execution, views, *if_exists).await?
         }
         Statement::Mutate(mutation) => mutate::run::run(services, execution, mutation).await?,
+        Statement::TransferPartition(what) => transfer::run(services, execution, what).await?,
         Statement::Alter(change) => altered(services, execution, change).await?,
         Statement::Collection(change) => collection::run(services, execution, change).await?,
         Statement::CreateDatabase { name, if_not_exists, .. } => {
@@ -140,11 +141,13 @@ async fn run(
         Statement::CancelLoad { database, label } => {
             return load::cancel(services, execution, database.as_deref(), label).await;
         }
-        Statement::Use { .. } | Statement::Set(_) => {
-            return Err(Error::internal("a statement of the session reached the engine"));
-        }
+        Statement::Use { .. } | Statement::Set(_) => return Err(of_session()),
     }
     Ok(Rows::none())
+}
+
+fn of_session() -> Error {
+    Error::internal("a statement of the session reached the engine")
 }
 
 fn system_command(services: &Services, execution: &Execution, command: &SystemCommand) -> Result<(), Error> {

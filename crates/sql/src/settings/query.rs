@@ -28,6 +28,7 @@ cast_string_to_dynamic_use_inference Bool, "0", NoEffect, "Whether texts become 
 print_pretty_type_names         Bool, "1", Obeyed, "DESCRIBE shows each element of a named tuple on a line of its own.";
 allow_deprecated_syntax_for_merge_tree Bool, "0", Obeyed, "Whether ENGINE = MergeTree(date, key, granularity) is understood.";
 final                           Bool, "0", Obeyed, "Whether tables whose rows replace or cancel each other, or are added, are read with FINAL.";
+allow_replace_partition_from_empty_source Bool, "0", Obeyed, "Whether REPLACE PARTITION may take a partition without rows, which drops the one that is there.";
 final_masks                     Bool, "1", Obeyed, "Whether FINAL of rows that replace each other finds out once which are replaced, and keeps it.";
 do_not_merge_across_partitions_select_final Bool, "0", Obeyed, "Whether rows of equal key in two partitions stay two rows under FINAL.";
 flatten_nested                  Bool, "1", Obeyed, "Whether a Nested column is one for each of its names; else an array of tuples.";

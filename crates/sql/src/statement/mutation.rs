@@ -59,6 +59,26 @@ pub enum RowChange {
     },
 }
 
+/// ALTER TABLE: rows of a partition go from one table to another.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PartitionTransfer {
+    pub from: TableName,
+    pub to: TableName,
+    /// `None`: all of them.
+    pub partition: Option<Partition>,
+    pub kind: TransferKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransferKind {
+    /// ATTACH PARTITION .. FROM: beside the rows that are there.
+    Attach,
+    /// REPLACE PARTITION .. FROM: in the place of the rows that are there.
+    Replace,
+    /// MOVE PARTITION .. TO TABLE: beside the rows that are there; those they were copied from go.
+    Move,
+}
+
 impl Mutation {
     /// The conditions and values of its commands.
     pub(crate) fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {

@@ -1,0 +1,248 @@
+//! A partition of one table for another: ATTACH PARTITION .. FROM, REPLACE PARTITION .. FROM, MOVE PARTITION .. TO TABLE.
+//!
+//! Rows are read and written: files of parts say in their footers whose they are, so none is shared by two tables. Invariant:
+//! one transaction, decided on one snapshot, adds the rows and takes away those that go; nobody sees them twice or not at
+//! all. Must not know: how parts are written.
+
+use std::sync::Arc;
+
+use boundary::error::{Error, ErrorKind};
+use catalog::{Op, Precondition, TableState};
+use futures::StreamExt;
+use mergetree::Table;
+use mergetree::write::PartSink;
+use model::{ErrorCode, PartDescriptor, SealedPart, TableDef, TableEngine, TableKeys};
+use sql::{PartitionTransfer, TransferKind};
+
+use super::rows::Changing;
+use super::run::{Reservation, TRIES_MAX, flush, reserve};
+use crate::commit::commit;
+use crate::context::execution::{Execution, Rewritten};
+use crate::context::services::Services;
+use crate::context::session_state::statement_state;
+use crate::insert::sink_settings::sink_settings;
+use crate::uncommitted::UncommittedParts;
+use tables::partition_ids::partition_id;
+
+/// Runs the statement as one transaction.
+pub(crate) async fn run(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    statement: &PartitionTransfer,
+) -> Result<(), Error> {
+    if statement.partition.is_none() && statement.kind != TransferKind::Attach {
+        let message = "only ATTACH PARTITION ALL FROM takes all partitions";
+        return Err(Error::new(ErrorKind::Unsupported, ErrorCode::SUPPORT_IS_DISABLED, message)
+            .with_hint("name one partition; system.parts has their ids"));
+    }
+    let mut tries = 0;
+    while tries < TRIES_MAX {
+        let newest = execution.at_newest_snapshot(&services.catalog);
+        for name in [&statement.from, &statement.to] {
+            flush(services, &newest.table(name)?).await?;
+        }
+        let execution = execution.at_newest_snapshot(&services.catalog);
+        let transfer = Transfer::checked(services, &execution, statement)?;
+        match transfer.attempt().await? {
+            Attempt::Done => return Ok(()),
+            Attempt::Waited => {}
+            Attempt::Lost => tries += 1,
+        }
+    }
+    Err(Error::new(
+        ErrorKind::Conflict,
+        ErrorCode::ABORTED,
+        "parts were merged faster than they could be copied",
+    )
+    .with_hint("nothing has changed; try again"))
+}
+
+enum Attempt {
+    Done,
+    /// Somebody had a part that goes, who was waited for.
+    Waited,
+    /// Somebody was faster.
+    Lost,
+}
+
+/// A statement held against both tables, at one snapshot.
+struct Transfer {
+    services: Arc<Services>,
+    execution: Arc<Execution>,
+    from: Arc<TableState>,
+    to: Arc<TableState>,
+    target: Table,
+    copied: Vec<Arc<PartDescriptor>>,
+    /// Of which table, and which parts of it.
+    gone: (Arc<TableState>, Vec<Arc<PartDescriptor>>),
+}
+
+impl Transfer {
+    fn checked(
+        services: &Arc<Services>,
+        execution: &Arc<Execution>,
+        statement: &PartitionTransfer,
+    ) -> Result<Transfer, Error> {
+        let (from, to) = (execution.table(&statement.from)?, execution.table(&statement.to)?);
+        for state in [&to, &from] {
+            if state.def.engine != TableEngine::MergeTree {
+                let message = format!(
+                    "table \"{}\" of engine {} has no partitions that could go to another table",
+                    state.def.name,
+                    state.def.engine.name()
+                );
+                return Err(Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message));
+            }
+        }
+        let (source, _) = services.tables.handle(&from.def)?;
+        let (target, _) = services.tables.handle(&to.def)?;
+        same_structure((&from.def, &source.keys), (&to.def, &target.keys))?;
+        let state = statement_state(services, execution)?;
+        let id = match &statement.partition {
+            None => None,
+            Some(partition) => Some(partition_id(&state, &to.def, &target.keys, partition)?),
+        };
+        let of = |state: &Arc<TableState>| -> Vec<Arc<PartDescriptor>> {
+            let is_named =
+                |part: &&Arc<PartDescriptor>| id.as_ref().is_none_or(|id| part.partition.name() == id);
+            state.parts().filter(is_named).cloned().collect()
+        };
+        let copied = of(&from);
+        // What comes from the table itself is there already.
+        let is_same = from.def.id == to.def.id && statement.kind != TransferKind::Attach;
+        let gone = match statement.kind {
+            _ if is_same => (Arc::clone(&to), Vec::new()),
+            TransferKind::Attach => (Arc::clone(&to), Vec::new()),
+            TransferKind::Replace => (Arc::clone(&to), of(&to)),
+            TransferKind::Move => (Arc::clone(&from), copied.clone()),
+        };
+        let may_be_empty = execution.settings.get_bool("allow_replace_partition_from_empty_source");
+        if statement.kind == TransferKind::Replace && copied.is_empty() && !may_be_empty {
+            let message = format!(
+                "table \"{}\" has no rows in partition {}: REPLACE PARTITION would drop those of \"{}\"",
+                from.def.name,
+                id.unwrap_or_default(),
+                to.def.name
+            );
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message).with_hint(
+                "DROP PARTITION drops them; allow_replace_partition_from_empty_source = 1 lets it",
+            ));
+        }
+        let copied = if is_same { Vec::new() } else { copied };
+        let (services, execution) = (Arc::clone(services), Arc::clone(execution));
+        Ok(Transfer { services, execution, from, to, target, copied, gone })
+    }
+
+    async fn attempt(self) -> Result<Attempt, Error> {
+        if self.copied.is_empty() && self.gone.1.is_empty() {
+            return Ok(Attempt::Done);
+        }
+        let (table, parts) = (self.gone.0.def.id, self.gone.1.as_slice());
+        let reserved = Reservation { services: &self.services, execution: &self.execution, table, parts };
+        let slot = match parts.is_empty() {
+            true => None,
+            false => match reserve(&reserved).await? {
+                Some(slot) => Some(slot),
+                None => return Ok(Attempt::Waited),
+            },
+        };
+        let uncommitted = Arc::new(UncommittedParts::new(self.target.store.clone()));
+        let (services, handle) = (Arc::clone(&self.services), tokio::runtime::Handle::current());
+        let (held, kept) = (Arc::new(self), Arc::clone(&uncommitted));
+        let copying = Arc::clone(&held);
+        let work = move || handle.block_on(copying.copy(&kept));
+        let copied = services.runtimes.spawn_thread("mutation", work)?;
+        copied.await.map_err(|_| Error::internal("a copy of a partition ended early"))??;
+        held.execution.progress.begin_commit()?;
+        let work = move || held.commit(&uncommitted);
+        let joined = services.runtimes.spawn_blocking("commit", work).await;
+        let done = joined.map_err(Error::ended_early)?;
+        drop(slot);
+        services.wake.notify_waiters();
+        done
+    }
+
+    /// Writes the rows for the other table. Runs on a thread of its own: it encodes.
+    async fn copy(&self, uncommitted: &UncommittedParts) -> Result<(), Error> {
+        let changing = Changing {
+            services: Arc::clone(&self.services),
+            execution: Arc::clone(&self.execution),
+            def: Arc::clone(&self.from.def),
+        };
+        let (mut settings, _) = sink_settings(1, &self.execution.settings, &self.execution.memory);
+        (settings.collapses, settings.partitions_max) = (false, 0);
+        let mut sink = PartSink::new(self.target.clone(), settings)?;
+        let schema = self.to.def.arrow_schema();
+        let progress = &self.execution.progress;
+        for part in &self.copied {
+            let of = Rewritten::Part { state: Arc::new(self.from.only(Some(part))), is_numbered: true };
+            let mut rows = changing.all(&of).await?;
+            while let Some(batch) = rows.next().await {
+                let batch = batch?;
+                progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+                let columns = batch.columns().to_vec();
+                let batch = arrow::array::RecordBatch::try_new(Arc::clone(&schema), columns);
+                sink.write(batch.map_err(|e| Error::internal(e.to_string()))?)?;
+            }
+        }
+        uncommitted.add(sink.finish()?);
+        Ok(())
+    }
+
+    fn commit(&self, uncommitted: &UncommittedParts) -> Result<Attempt, Error> {
+        let written: Vec<SealedPart> = uncommitted.take();
+        let (table, gone) = (self.gone.0.def.id, &self.gone.1);
+        let live = |part: &Arc<PartDescriptor>| Precondition::PartLive { table, part: part.id };
+        let mut preconditions: Vec<Precondition> = gone.iter().map(live).collect();
+        for state in [&self.from, &self.to] {
+            let (table, schema_version) = (state.def.id, state.def.schema_version);
+            preconditions.push(Precondition::SchemaCompatible { table, schema_version });
+        }
+        let removed = gone.iter().map(|part| Op::RemovePart { table, part: part.id });
+        let ops = removed.chain(written.iter().cloned().map(Op::AddPart)).collect();
+        let (services, execution) = (&self.services, &self.execution);
+        let (read_seq, profile) = (execution.snapshot.seq(), Some(execution.profile.as_ref()));
+        match commit(&services.catalog, &services.host, read_seq, preconditions, ops, profile) {
+            Ok(_) => Ok(Attempt::Done),
+            // A durable record may name them.
+            Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
+            Err(error) => {
+                uncommitted.add(written);
+                uncommitted.discard();
+                if error.kind == ErrorKind::Conflict { Ok(Attempt::Lost) } else { Err(error) }
+            }
+        }
+    }
+}
+
+/// Refuses tables whose rows are stored in two ways.
+fn same_structure(
+    (from, source): (&TableDef, &TableKeys),
+    (to, target): (&TableDef, &TableKeys),
+) -> Result<(), Error> {
+    let refused = |code: ErrorCode, what: &str| {
+        let message = format!("tables \"{}\" and \"{}\" have different {what}", from.name, to.name);
+        Err(Error::new(ErrorKind::BadInput, code, message)
+            .with_hint("INSERT SELECT copies rows between any tables"))
+    };
+    let columns = |def: &TableDef| -> Vec<(String, String)> {
+        let stored = def.stored_columns();
+        stored.map(|column| (column.name.to_string(), column.column_type.to_string())).collect()
+    };
+    let texts = |keys: &[Arc<dyn model::RowExpr>]| -> Vec<String> {
+        keys.iter().map(|key| key.text().to_owned()).collect()
+    };
+    if columns(from) != columns(to) {
+        return refused(ErrorCode::INCOMPATIBLE_COLUMNS, "columns");
+    }
+    if texts(&source.sort) != texts(&target.sort) {
+        return refused(ErrorCode::BAD_ARGUMENTS, "ORDER BY");
+    }
+    if texts(&source.partition) != texts(&target.partition) {
+        return refused(ErrorCode::BAD_ARGUMENTS, "PARTITION BY");
+    }
+    if from.primary_key_len != to.primary_key_len {
+        return refused(ErrorCode::BAD_ARGUMENTS, "primary keys");
+    }
+    Ok(())
+}
