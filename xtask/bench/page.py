@@ -167,7 +167,7 @@ def opened(run):
     return table(["", "Gristmill", "ClickHouse", "ratio"], rows)
 
 
-SECTIONS = {"load": load, "query": query, "insert": insert, "read": read, "http": http, "open": opened}
+SECTIONS = {"load": load, "query": query, "final": load, "insert": insert, "read": read, "http": http, "open": opened}
 
 
 def section(folder, benchmark):

@@ -8,8 +8,10 @@ mod row_mask;
 mod sources;
 mod splits;
 mod replaced;
+mod extended;
 mod kept;
 
+pub use extended::{extend, rows_to_extend};
 pub use kept::{MaskCache, Signature, SourceId};
 pub use replaced::{compute, compute_in_pieces};
 pub use row_mask::RowMask;

@@ -34,6 +34,23 @@ pub struct Signature {
     pub sources: Vec<SourceId>,
 }
 
+impl Signature {
+    /// Whether `later` has these sources and more rows of the log behind them.
+    fn comes_before(&self, later: &Signature) -> bool {
+        let same = |(one, two): (&SourceId, &SourceId)| match (one, two) {
+            (
+                SourceId::Rows { partition, first_block, rows },
+                SourceId::Rows { partition: of, first_block: first, rows: more },
+            ) => partition == of && first_block == first && rows <= more,
+            (one, two) => one == two,
+        };
+        let more = later.sources.get(self.sources.len()..);
+        self.schema_version == later.schema_version
+            && self.sources.iter().zip(&later.sources).all(same)
+            && more.is_some_and(|more| more.iter().all(|source| matches!(source, SourceId::Rows { .. })))
+    }
+}
+
 /// What is known of rows whose keys overlap.
 struct Known {
     signature: Signature,
@@ -63,25 +80,28 @@ impl MaskCache {
         known.masks.as_ref().map(|(masks, _)| Arc::clone(masks))
     }
 
-    /// How many rows queries have merged because there is no mask of these sources. `is_live` of the parts of the table.
-    pub fn merged_rows(
-        &self,
-        table: TableId,
-        signature: &Signature,
-        is_live: impl Fn(PartId) -> bool,
-    ) -> Arc<AtomicU64> {
+    /// The masks of sources that these are, but for rows of the log that have come since.
+    pub fn find_before(&self, table: TableId, signature: &Signature) -> Option<Arc<Vec<RowMask>>> {
+        let tables = self.tables.lock();
+        let known = tables.get(&table)?.iter().filter(|known| known.signature.comes_before(signature));
+        known.filter_map(|known| known.masks.as_ref()).map(|(masks, _)| Arc::clone(masks)).next_back()
+    }
+
+    /// How many rows queries have merged because there is no mask of these sources, nor of them with fewer rows of the log.
+    pub fn merged_rows(&self, table: TableId, signature: &Signature) -> Arc<AtomicU64> {
         let mut tables = self.tables.lock();
         let known = tables.entry(table).or_default();
-        if let Some(known) = known.iter().find(|known| known.signature == *signature) {
+        let counted = known.iter_mut().find(|known| {
+            let is_it = known.signature == *signature || known.signature.comes_before(signature);
+            known.masks.is_none() && is_it
+        });
+        if let Some(known) = counted {
+            known.signature = signature.clone();
             return Arc::clone(&known.merged_rows);
         }
-        make_room(known, signature, is_live);
+        known.drain(..(known.len() + 1).saturating_sub(KNOWN_MAX));
         let merged_rows = Arc::<AtomicU64>::default();
-        known.push(Known {
-            signature: signature.clone(),
-            masks: None,
-            merged_rows: Arc::clone(&merged_rows),
-        });
+        known.push(Known { signature: signature.clone(), masks: None, merged_rows: Arc::clone(&merged_rows) });
         merged_rows
     }
 
@@ -115,7 +135,7 @@ impl MaskCache {
     }
 }
 
-/// Forgets what is known of rows that are in `signature`, or are no more.
+/// Forgets what is known of rows that are in `signature`, or are no more, and makes room for it.
 fn make_room(known: &mut Vec<Known>, signature: &Signature, is_live: impl Fn(PartId) -> bool) {
     let is_new = |source: &SourceId| match source {
         SourceId::Part(part) => !is_live(*part) || signature.sources.contains(source),

@@ -125,7 +125,11 @@ struct Piece {
     live: Vec<Bits>,
 }
 
-fn piece(
+/// Which rows of these ranges are shown, in the order of the key; no other row has a key of theirs.
+///
+/// # Errors
+/// As [`compute`].
+pub(super) fn piece(
     table: &Table,
     sources: &[Opened],
     ranges: &[Range<u64>],

@@ -67,7 +67,24 @@ impl Bits {
         arrow::util::bit_util::unset_bit(self.bits.as_slice_mut(), row);
     }
 
+    pub(super) fn put(&mut self, row: usize, is_live: bool) {
+        match is_live {
+            true => arrow::util::bit_util::set_bit(self.bits.as_slice_mut(), row),
+            false => self.clear(row),
+        }
+    }
+
     pub(super) fn finish(self) -> BooleanBuffer {
         BooleanBuffer::new(self.bits.into(), 0, self.rows)
+    }
+}
+
+impl From<BooleanBuffer> for Bits {
+    /// `bits` begin at the first bit of their buffer.
+    fn from(bits: BooleanBuffer) -> Bits {
+        let rows = bits.len();
+        let mut copy = MutableBuffer::new(rows.div_ceil(8));
+        copy.extend_from_slice(bits.sliced().as_slice());
+        Bits { bits: copy, rows }
     }
 }

@@ -10,6 +10,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use model::saturating::usize_of;
 use model::table_def::column_id_of;
 use model::{Evolution, PartDescriptor};
+use parts::sorted::KeyRows;
 use parts::{PartReader, open_part};
 
 use crate::error::TableError;
@@ -89,7 +90,28 @@ impl Opened {
         }
     }
 
-    /// The number of a row by its place in the order of the key, where the two differ.
+    /// The number of a row by its place in the order of the key.
+    pub(super) fn number(&self, place: usize) -> usize {
+        self.numbers().map_or(place, |numbers| numbers[place] as usize)
+    }
+
+    /// The keys of the rows with this number and later ones; none of a part, whose rows are all there from the beginning.
+    ///
+    /// # Errors
+    /// A key cannot be computed.
+    pub(super) fn keys_from(&self, table: &Table, first: u64) -> Result<Vec<Vec<u8>>, TableError> {
+        let Kind::Held(rows, _) = &self.kind else { return Ok(Vec::new()) };
+        if rows.num_rows() == 0 || first >= self.rows {
+            return Ok(Vec::new());
+        }
+        let mut keys = KeyRows::new(&table.keys.sort);
+        let arrays = keys.arrays(rows)?;
+        let encoded = keys.rows(&arrays)?;
+        let new = (0..rows.num_rows()).filter(|place| self.number(*place) >= usize_of(first));
+        Ok(new.map(|place| encoded.row(place).data().to_vec()).collect())
+    }
+
+    /// The same for all rows, where the two differ.
     pub(super) fn numbers(&self) -> Option<&[u32]> {
         match &self.kind {
             Kind::Held(_, numbers) => numbers.as_deref(),

@@ -12,7 +12,7 @@ use crate::error::TableError;
 use crate::table::Table;
 
 /// A row is looked for among so many, which are about a page.
-const STEP_ROWS: u64 = 4096;
+pub(super) const STEP_ROWS: u64 = 4096;
 
 /// Of each piece the rows of each source. There may be fewer pieces than asked for.
 ///
@@ -47,7 +47,10 @@ fn first_key(table: &Table, source: &Opened, rows: Range<u64>) -> Result<Option<
 }
 
 /// The first row that is not before the key.
-fn first_from(table: &Table, source: &Opened, key: &[u8]) -> Result<u64, TableError> {
+///
+/// # Errors
+/// A part is damaged, or a key cannot be computed.
+pub(super) fn first_from(table: &Table, source: &Opened, key: &[u8]) -> Result<u64, TableError> {
     // Steps whose first row comes before the key.
     let (mut before, mut end) = (0, source.rows.div_ceil(STEP_ROWS));
     while before < end {

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, UInt8Array, UInt32Array};
 use arrow::datatypes::{Int64Type, UInt8Type, UInt32Type};
 use host::{Host, SimHost};
-use mergetree::masks::{MaskSource, RowMask, compute, compute_in_pieces};
+use mergetree::masks::{MaskSource, RowMask, compute, compute_in_pieces, extend, rows_to_extend};
 use mergetree::{Table, TableError};
 use model::{ColumnId, MergeMode, TableDef, mix64};
 
@@ -97,6 +97,43 @@ fn masks_show_the_newest_row_of_each_key_however_they_are_cut_into_pieces() {
             let counts: Vec<usize> = masks.iter().map(|mask| mask.live_rows() as usize).collect();
             assert_eq!(counts, expected.iter().map(Vec::len).collect::<Vec<_>>());
         }
+    }
+}
+
+#[test]
+fn masks_of_a_few_rows_more_are_those_of_all_rows() {
+    for seed in 0..16 {
+        let mut state = seed + 1_000;
+        let mut below = |n: u64| mix64::next(&mut state) % n;
+        let (has_version, has_deleted) = (seed % 4 != 0, seed % 4 > 1);
+        let ((host, _world), root) = (SimHost::new(seed), Path::new("/db"));
+        let table = table(&host, root, has_version, has_deleted);
+        let keys = [5, 3_000, 200_000][below(3) as usize];
+        let mut rows = |count: u64| -> Vec<Row> {
+            let row = |_| (below(keys) as i64, below(4) as u32, u8::from(below(5) == 0));
+            (0..count).map(row).collect()
+        };
+        for count in [9_000, 12_000, 150_000 * (seed % 2)] {
+            insert(&table, &batch(&table, &rows(count + 1)));
+        }
+        let mut sources: Vec<MaskSource> = live(&table).into_iter().map(MaskSource::Part).collect();
+        let mut log = vec![batch(&table, &rows(20))];
+        if seed % 3 > 0 {
+            sources.push(MaskSource::Rows(log.clone()));
+        }
+        let mut masks = compute(&table, &sources, &Arc::default()).unwrap();
+        sources.truncate(3);
+        for _ in 0..4 {
+            log.push(batch(&table, &rows(1 + seed % 5)));
+            let now: Vec<MaskSource> = sources.iter().cloned().chain([MaskSource::Rows(log.clone())]).collect();
+            let extended = extend(&table, &now, &masks, &Arc::default()).unwrap();
+            let computed = compute(&table, &now, &Arc::default()).unwrap();
+            let rows = |masks: &[RowMask]| masks.iter().map(live_rows).collect::<Vec<_>>();
+            assert_eq!(rows(&extended), rows(&computed), "seed {seed}");
+            masks = extended;
+        }
+        let taken = rows_to_extend(&sources, &masks);
+        assert_eq!(taken, None, "a source less is no row more");
     }
 }
 

@@ -17,7 +17,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::union::UnionExec;
 use mergetree::Table;
-use mergetree::masks::{MaskCache, MaskSource, RowMask, Signature, SourceId};
+use mergetree::masks::{MaskCache, MaskSource, RowMask, Signature, SourceId, rows_to_extend};
 use mergetree::memtable::batches_between;
 use mergetree::write::collapse::columns_asked;
 use mergetree::write::gather::gather;
@@ -143,18 +143,22 @@ impl FinalScan<'_> {
             schema_version: table.def.schema_version,
             sources: items.iter().map(source_id).collect(),
         };
-        let sources = || items.iter().map(mask_source).collect();
-        if let Some(kept) = all_shown(table, items).or_else(|| cache.find(table.def.id, &signature)) {
-            return Way::Masked(MaskRange { signature, sources: sources(), kept: Some(kept) });
+        let id = table.def.id;
+        let sources: Vec<MaskSource> = items.iter().map(mask_source).collect();
+        if let Some(kept) = all_shown(table, items).or_else(|| cache.find(id, &signature)) {
+            return Way::Masked(MaskRange { signature, sources, kept: Some(kept), before: None });
         }
+        let before = cache.find_before(id, &signature);
+        let to_extend = before.as_ref().and_then(|before| rows_to_extend(&sources, before));
         if is_narrow {
-            let is_live = |part: PartId| self.stored.state.part(part).is_some();
-            let merged_rows = cache.merged_rows(table.def.id, &signature, is_live);
-            if merged_rows.load(Ordering::Relaxed) < items.iter().map(Item::rows).sum() {
+            let taken = to_extend.unwrap_or_else(|| items.iter().map(Item::rows).sum());
+            let merged_rows = cache.merged_rows(id, &signature);
+            if merged_rows.load(Ordering::Relaxed) < taken {
                 return Way::Merged(Some(merged_rows));
             }
         }
-        Way::Masked(MaskRange { signature, sources: sources(), kept: None })
+        let before = before.filter(|_| to_extend.is_some());
+        Way::Masked(MaskRange { signature, sources, kept: None, before })
     }
 
     /// Plans for the parts and for the rows of the log of these ranges.

@@ -18,7 +18,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use futures::{TryStreamExt, stream};
 use mergetree::Table;
-use mergetree::masks::{MaskCache, MaskSource, RowMask, Signature, compute};
+use mergetree::masks::{MaskCache, MaskSource, RowMask, Signature, compute, extend};
 use model::saturating::usize_of;
 use model::{PartDescriptor, PartId};
 use tokio::sync::OnceCell;
@@ -32,6 +32,8 @@ pub(super) struct MaskRange {
     pub(super) sources: Vec<MaskSource>,
     /// By source, if it is known already.
     pub(super) kept: Option<Arc<Vec<RowMask>>>,
+    /// Those of the same sources with fewer rows of the log.
+    pub(super) before: Option<Arc<Vec<RowMask>>>,
 }
 
 /// Which source of which range.
@@ -91,8 +93,11 @@ impl Masks {
             }
             let cancelled = Arc::<AtomicBool>::default();
             let _waiting = Waiting(Arc::clone(&cancelled));
-            let (table, sources) = (self.table.clone(), range.sources.clone());
-            let work = move || compute(&table, &sources, &cancelled);
+            let (table, sources, before) = (self.table.clone(), range.sources.clone(), range.before.clone());
+            let work = move || match before {
+                Some(before) => extend(&table, &sources, &before, &cancelled),
+                None => compute(&table, &sources, &cancelled),
+            };
             let masks = checks.runtimes.spawn_blocking("mask", work).await;
             let masks = masks.map_err(|e| internal_datafusion_err!("a mask was not computed: {e}"))?;
             let masks = Arc::new(masks.map_err(into_datafusion)?);
