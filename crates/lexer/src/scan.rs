@@ -290,8 +290,11 @@ pub fn insert_body(text: &str, from: usize) -> Option<InsertBody> {
         pieces.next();
     }
     pieces.next();
+    // Behind FROM INFILE nothing is data: the statement ends as any other.
+    let (mut is_from, mut has_file) = (false, false);
     while let Some(piece) = pieces.next() {
         let word = &text[piece.start..piece.end];
+        let was_from = std::mem::replace(&mut is_from, depth == 0 && is_word(word, "from"));
         match piece.kind {
             PieceKind::Unclosed => return None,
             PieceKind::Symbol(b'(') if depth == 0 && selects(text, piece.end) => {
@@ -305,7 +308,8 @@ pub fn insert_body(text: &str, from: usize) -> Option<InsertBody> {
             PieceKind::Word if depth == 0 && word.eq_ignore_ascii_case("values") => {
                 return Some(InsertBody::Values { head: piece.start, data: piece.end });
             }
-            PieceKind::Word if depth == 0 && word.eq_ignore_ascii_case("format") => {
+            PieceKind::Word if was_from && is_word(word, "infile") => has_file = true,
+            PieceKind::Word if depth == 0 && !has_file && word.eq_ignore_ascii_case("format") => {
                 let name = pieces.next().filter(|name| name.kind == PieceKind::Word)?;
                 let data = behind_line_end(text, name.end);
                 return Some(InsertBody::Format { head: piece.start, name: (name.start, name.end), data });
@@ -398,6 +402,7 @@ mod tests {
         check("INSERT INTO t (SELECT 1)", InsertBody::Select { head: 14 });
         check("INSERT INTO FUNCTION s3('u', 'values') SELECT 1", InsertBody::Select { head: 39 });
         check("INSERT INTO t", InsertBody::None);
+        check("INSERT INTO t FROM INFILE 'a' FORMAT CSV; SELECT 1", InsertBody::None);
         check("INSERT INTO t WITH LABEL l VALUES (1)", InsertBody::Values { head: 27, data: 33 });
         check("INSERT INTO t WITH LABEL values (a) SELECT 1", InsertBody::Select { head: 36 });
         check("INSERT INTO t WITH LABEL 'select' SELECT 1", InsertBody::Select { head: 34 });

@@ -13,7 +13,7 @@ mod kept;
 
 pub use extended::{extend, rows_to_extend};
 pub use kept::{MaskCache, Signature, SourceId};
-pub use replaced::{compute, compute_in_pieces};
+pub use replaced::MaskJob;
 pub use row_mask::RowMask;
 pub use sources::MaskSource;
 

@@ -59,8 +59,8 @@ pub trait Step: Clone + Send + Sync + 'static {
         false
     }
 
-    /// Whether a condition on what comes out may be asked of the input instead.
-    fn passes_conditions(&self) -> bool {
+    /// Whether conditions on what comes out may be asked of the input instead.
+    fn passes_conditions(&self, _conditions: &[Arc<dyn PhysicalExpr>]) -> bool {
         false
     }
 
@@ -192,7 +192,7 @@ impl<S: Step> ExecutionPlan for Unary<S> {
         conditions: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        match self.step.passes_conditions() {
+        match self.step.passes_conditions(&conditions) {
             true => FilterDescription::from_children(conditions, &self.children()),
             false => Ok(FilterDescription::all_unsupported(&conditions, &self.children())),
         }

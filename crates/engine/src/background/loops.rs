@@ -176,7 +176,7 @@ fn flush_round(services: &Arc<Services>) -> Result<bool, Error> {
     }
     let now = services.host.clock.monotonic();
     let tables = all_tables(&services.catalog);
-    services.masks.retain(|id| tables.iter().any(|table| table.def.id == id));
+    services.masks.kept().retain(|id| tables.iter().any(|table| table.def.id == id));
     services.memtables.retain(|id| tables.iter().any(|table| table.def.id == id && table.inline_count() > 0));
     let mut flushed = false;
     for table in services.flushing.choose(&tables, now) {

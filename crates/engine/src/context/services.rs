@@ -20,11 +20,11 @@ use catalog::Catalog;
 use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use host::{Host, Runtimes};
-use mergetree::masks::MaskCache;
 use mergetree::memtable::MemtableCache;
 use mergetree::merge::running::Merges;
 use model::TableDef;
 use parts::PartStore;
+use physical::provider::masks::SharedMasks;
 use sql::Settings;
 use tokio_util::sync::CancellationToken;
 
@@ -45,7 +45,7 @@ pub(crate) struct Services {
     pub memory_tables: MemoryTables,
     /// Decoded rows of the log.
     pub memtables: Arc<MemtableCache>,
-    pub masks: Arc<MaskCache>,
+    pub masks: Arc<SharedMasks>,
     pub flushing: Flushing,
     pub processes: Processes,
     pub planners: Planners,

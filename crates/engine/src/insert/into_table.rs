@@ -34,7 +34,7 @@ use crate::exec::sink::SinkExec;
 use crate::insert::adopting::adoption_of;
 use crate::insert::drained::{drain_into, has_few_rows};
 use crate::insert::rows::{SentRows, encoded};
-use crate::insert::sink_settings::{partitions_max, sink_settings};
+use crate::insert::sink_settings::{partitions_max, sink_settings, sinks_of};
 use crate::insert::sinks::write_rows;
 use crate::insert::values::{Batches, value_rows};
 use crate::insert::with_views::{self, Incoming};
@@ -206,12 +206,8 @@ async fn write_parts(
     rows: Batches,
 ) -> Result<Rows, Error> {
     wait_for_merges(&execution.snapshot, &execution.progress, table).await?;
-    // Rows that no key orders stay as they came.
-    let sinks = if table.def.order_by.is_empty() {
-        1
-    } else {
-        sink_settings(services.threads, &execution.settings, &execution.memory).1
-    };
+    let (_, sinks) = sink_settings(services.threads, &execution.settings, &execution.memory);
+    let sinks = sinks_of(&table.def, &execution.settings, sinks, None);
     let target =
         sink_target(services, execution, mergetree::Table::clone(handle), Arc::clone(conform), claim)?;
     write_rows(rows, sinks, &target).await?;
@@ -376,8 +372,8 @@ pub(crate) async fn insert_select(
         return drain_into(services, execution, table, &planned, physical, &conform).await;
     }
     let (settings, sinks) = sink_settings(services.threads, &execution.settings, &execution.memory);
-    let partitions = &mut planned.state.config_mut().options_mut().execution.target_partitions;
-    *partitions = sinks.max(1);
+    let sinks = sinks_of(&table.def, &execution.settings, sinks, Some(&planned.logical));
+    planned.state.config_mut().options_mut().execution.target_partitions = sinks.max(1);
     wait_for_merges(&execution.snapshot, &execution.progress, table).await?;
     if let (Some(once), Some(source)) = (once, resumable_source(&planned)?)
         && let Some(units) = units_to_stage(execution, &source, open.as_deref()).await?

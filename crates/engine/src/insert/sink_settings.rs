@@ -2,9 +2,12 @@
 //!
 //! Invariant: what a setting says is obeyed; what it does not say is planned. Must not know: rows.
 
+use datafusion::logical_expr::LogicalPlan;
 use host::MemoryBudget;
 use load::{SinkRequest, plan_sinks};
 use mergetree::write::SinkSettings;
+use model::TableDef;
+use physical::provider::insertion_order::comes_in_order;
 use sql::Settings;
 
 /// 0 = no limit.
@@ -38,4 +41,22 @@ pub(crate) fn sink_settings(
         collapses: settings.get_bool("optimize_on_insert"),
     };
     (sink, sinks)
+}
+
+/// How many of `sinks` may work side by side on rows of a body, or of a query. They number their blocks as they end: where
+/// rows come in an order, and the last row of a key is the one that stays, one sink stores them in it. Whoever says how many
+/// has as many.
+pub(super) fn sinks_of(
+    def: &TableDef,
+    settings: &Settings,
+    sinks: usize,
+    query: Option<&LogicalPlan>,
+) -> usize {
+    let decides = !def.mode.is_plain() && !settings.is_changed("max_insert_threads");
+    let is_one = match query {
+        // Rows that no key orders stay as they came.
+        None => decides || def.order_by.is_empty(),
+        Some(rows) => decides && comes_in_order(rows),
+    };
+    if is_one { 1 } else { sinks }
 }

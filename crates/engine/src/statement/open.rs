@@ -30,6 +30,7 @@ use parking_lot::Mutex;
 use parts::{PartStore, UnpackedPages};
 use physical::budget::tasks::follow_tasks;
 use physical::nodes::steps::Planner;
+use physical::provider::masks::SharedMasks;
 use physical::provider::part_files::PART_STORE_URL;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -104,7 +105,7 @@ impl Database {
             tables: Tables::new(Arc::clone(&catalog), store.clone(), host.clone(), base_state.clone()),
             memory_tables: MemoryTables::new(host.memory.clone()),
             memtables: Arc::new(MemtableCache::new(share("memtable", MEMTABLE_SHARE))),
-            masks: Arc::new(MaskCache::new(share("masks", MASKS_SHARE))),
+            masks: Arc::new(SharedMasks::new(MaskCache::new(share("masks", MASKS_SHARE)), threads)),
             flushing: Flushing::new(memory),
             processes: Processes::default(),
             planners: Planners::new(threads),

@@ -4,15 +4,15 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 use model::saturating::usize_of;
 
-use super::replaced::piece;
+use super::replaced::{MaskJob, piece};
 use super::row_mask::{Bits, RowMask};
-use super::sources::{MaskSource, Opened, schema_asked};
+use super::sources::{MaskSource, Opened};
 use super::splits::{STEP_ROWS, first_from};
 use crate::error::TableError;
 use crate::table::Table;
@@ -46,16 +46,15 @@ fn new_rows(sources: &[MaskSource], before: &[RowMask]) -> Option<u64> {
 /// The masks of sources that begin as those of `before` did, and go on with rows of the log.
 ///
 /// # Errors
-/// As [`super::compute`].
+/// As [`MaskJob::run`].
 pub fn extend(
     table: &Table,
-    sources: &[MaskSource],
+    job: &MaskJob,
     before: &[RowMask],
     cancelled: &Arc<AtomicBool>,
 ) -> Result<Vec<RowMask>, TableError> {
-    let schema = schema_asked(table);
-    let opened = sources.iter().map(|source| Opened::open(table, source, &schema));
-    let opened: Vec<Opened> = opened.collect::<Result<_, _>>()?;
+    let opened = job.opened();
+    let ends = || cancelled.load(Ordering::Relaxed);
     let mut keys: Vec<Vec<u8>> = Vec::new();
     for (at, source) in opened.iter().enumerate() {
         keys.extend(source.keys_from(table, before.get(at).map_or(0, RowMask::rows))?);
@@ -66,7 +65,7 @@ pub fn extend(
     let mut bits: Vec<Bits> = opened.iter().enumerate().map(known).collect();
     for mut key in keys {
         let mut ranges: Vec<Range<u64>> = Vec::with_capacity(opened.len());
-        for source in &opened {
+        for source in opened {
             ranges.push(first_from(table, source, &key)?..0);
         }
         // What comes next in the order of bytes.
@@ -74,7 +73,7 @@ pub fn extend(
         for (source, range) in opened.iter().zip(&mut ranges) {
             range.end = first_from(table, source, &key)?;
         }
-        let found = piece(table, &opened, &ranges, cancelled)?;
+        let found = piece(table, opened, (&ranges, usize_of(STEP_ROWS)), &ends)?;
         for ((source, bits), (range, found)) in opened.iter().zip(&mut bits).zip(ranges.iter().zip(&found)) {
             for (place, live) in (usize_of(range.start)..).zip(found.iter()) {
                 bits.put(source.number(place), live);

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::row_mask::RowMask;
 
 /// Rows that masks are of, without the rows.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SourceId {
     Part(PartId),
     /// Rows of the log: a queue that loses rows in front and gains them behind, of which this is the first block, and how many
@@ -27,7 +27,7 @@ pub enum SourceId {
 }
 
 /// All sources whose keys overlap, in the order of insertion.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Signature {
     /// Of the table's columns and key.
     pub schema_version: u32,
@@ -101,7 +101,11 @@ impl MaskCache {
         }
         known.drain(..(known.len() + 1).saturating_sub(KNOWN_MAX));
         let merged_rows = Arc::<AtomicU64>::default();
-        known.push(Known { signature: signature.clone(), masks: None, merged_rows: Arc::clone(&merged_rows) });
+        known.push(Known {
+            signature: signature.clone(),
+            masks: None,
+            merged_rows: Arc::clone(&merged_rows),
+        });
         merged_rows
     }
 

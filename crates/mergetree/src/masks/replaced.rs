@@ -13,10 +13,11 @@ use arrow::row::Rows;
 use model::MergeMode;
 use model::saturating::usize_of;
 use model::table_def::column_id_of;
+use parking_lot::Mutex;
 use parts::sorted::KeyRows;
 
 use super::row_mask::{Bits, RowMask};
-use super::sources::{BATCH_ROWS, MaskSource, Opened, schema_asked};
+use super::sources::{MaskSource, Opened, schema_asked};
 use super::splits::pieces;
 use crate::error::TableError;
 use crate::merge::order::{HeadRows, MergeOrder};
@@ -26,62 +27,110 @@ use crate::write::collapse::{ordered, truths};
 /// A thread of its own is worth so many rows.
 const PIECE_ROWS: u64 = 256 * 1024;
 
-/// The masks of sources that are all the rows of their keys, in the order of insertion. Blocks for as long as it takes to
-/// read the columns that decide.
-///
-/// # Errors
-/// A part is missing, damaged or not in the order of the key; or nobody wants it any more.
-pub fn compute(
-    table: &Table,
-    sources: &[MaskSource],
-    cancelled: &Arc<AtomicBool>,
-) -> Result<Vec<RowMask>, TableError> {
-    let rows: u64 = sources.iter().map(MaskSource::rows).sum();
-    let threads = table.host.workers.threads() as u64 + 1;
-    compute_in_pieces(table, sources, (rows / PIECE_ROWS).clamp(1, threads), cancelled)
+/// Rows of one source are read so many at a time, and of all sources together about so many.
+const BATCH_ROWS_MAX: usize = 8192;
+const BATCH_ROWS_MIN: usize = 128;
+const BATCHES_ROWS_MAX: usize = 64 * BATCH_ROWS_MAX;
+
+/// Sources that are all the rows of their keys, in the order of insertion, open to be read.
+pub struct MaskJob {
+    table: Table,
+    opened: Arc<Vec<Opened>>,
+    /// Rows are read so many at a time.
+    batch_rows: usize,
 }
 
-/// The same in so many pieces, each of which a thread may work on.
-///
-/// # Errors
-/// As [`compute`].
-pub fn compute_in_pieces(
-    table: &Table,
-    sources: &[MaskSource],
-    count: u64,
-    cancelled: &Arc<AtomicBool>,
-) -> Result<Vec<RowMask>, TableError> {
-    let schema = schema_asked(table);
-    let opened = sources.iter().map(|source| Opened::open(table, source, &schema));
-    let opened: Arc<Vec<Opened>> = Arc::new(opened.collect::<Result<_, _>>()?);
-    let pieces = pieces(table, &opened, count)?;
-    let (sender, receiver) = mpsc::channel();
-    let count = pieces.len();
-    for (at, ranges) in pieces.into_iter().enumerate() {
-        let (of, opened, cancelled) = (table.clone(), Arc::clone(&opened), Arc::clone(cancelled));
-        let sender = sender.clone();
-        let work = move || {
+impl MaskJob {
+    /// # Errors
+    /// A part is missing or damaged, or a key cannot be computed.
+    pub fn open(table: &Table, sources: &[MaskSource]) -> Result<MaskJob, TableError> {
+        let schema = schema_asked(table);
+        let opened = sources.iter().map(|source| Opened::open(table, source, &schema));
+        let opened = Arc::new(opened.collect::<Result<Vec<_>, _>>()?);
+        // Thousands of small parts are not held whole.
+        let batch_rows = (BATCHES_ROWS_MAX / opened.len().max(1)).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
+        Ok(MaskJob { table: table.clone(), opened, batch_rows })
+    }
+
+    /// What it holds while it runs.
+    pub fn memory_bytes(&self) -> u64 {
+        let of = |source: &Opened| source.read_bytes(&self.table, self.batch_rows);
+        self.opened.iter().map(of).sum::<u64>().saturating_mul(self.pieces())
+    }
+
+    fn pieces(&self) -> u64 {
+        let rows: u64 = self.opened.iter().map(|source| source.rows).sum();
+        (rows / PIECE_ROWS).clamp(1, self.table.host.workers.threads() as u64 + 1)
+    }
+
+    /// The masks. Blocks for as long as it takes to read the columns that decide.
+    ///
+    /// # Errors
+    /// A part is damaged or not in the order of the key; or nobody wants it any more.
+    pub fn run(&self, cancelled: &Arc<AtomicBool>) -> Result<Vec<RowMask>, TableError> {
+        self.run_in_pieces(self.pieces(), cancelled)
+    }
+
+    /// The same in so many pieces, each of which a thread may work on.
+    ///
+    /// # Errors
+    /// As [`MaskJob::run`].
+    pub fn run_in_pieces(&self, count: u64, cancelled: &Arc<AtomicBool>) -> Result<Vec<RowMask>, TableError> {
+        let pieces = pieces(&self.table, &self.opened, count)?;
+        let (sender, receiver) = mpsc::channel();
+        let count = pieces.len();
+        let waiting = Arc::new(Mutex::new(pieces.into_iter().enumerate().collect::<Vec<_>>()));
+        let failed = Arc::new(AtomicBool::new(false));
+        for _ in 1..count {
+            let work = self.worker(&waiting, &sender, cancelled, &failed);
+            self.table.host.workers.run("mask", work);
+        }
+        // Whoever waits takes what nobody has begun: there may be no other thread for it.
+        self.worker(&waiting, &sender, cancelled, &failed)();
+        drop(sender);
+        let mut found: Vec<Option<Vec<BooleanBuffer>>> = (0..count).map(|_| None).collect();
+        for _ in 0..count {
+            // One that panicked says nothing.
+            let Ok((at, bits)) = receiver.recv() else { break };
+            // The others need not go on.
+            found[at] = Some(bits.inspect_err(|_| failed.store(true, Ordering::Relaxed))?);
+        }
+        let found: Option<Vec<_>> = found.into_iter().collect();
+        let found =
+            found.ok_or_else(|| self.table.rows_error("the rows that are replaced were not found out"))?;
+        let of = |at: usize, source: &Opened| joined(source, found.iter().map(|bits| &bits[at]));
+        Ok(self.opened.iter().enumerate().map(|(at, source)| of(at, source)).collect())
+    }
+
+    /// Works on pieces that nobody has begun, as long as there are any.
+    fn worker(
+        &self,
+        waiting: &Arc<Mutex<Waiting>>,
+        sender: &mpsc::Sender<Done>,
+        cancelled: &Arc<AtomicBool>,
+        failed: &Arc<AtomicBool>,
+    ) -> impl FnOnce() + Send + use<> {
+        let (table, opened, batch_rows) = (self.table.clone(), Arc::clone(&self.opened), self.batch_rows);
+        let (waiting, sender) = (Arc::clone(waiting), sender.clone());
+        let (cancelled, failed) = (Arc::clone(cancelled), Arc::clone(failed));
+        move || loop {
+            let Some((at, ranges)) = waiting.lock().pop() else { return };
+            let ends = || cancelled.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
             // Whoever asked may have gone after another piece failed.
-            let _gone = sender.send((at, piece(&of, &opened, &ranges, &cancelled)));
-        };
-        match at + 1 == count {
-            true => work(),
-            false => table.host.workers.run("mask", work),
+            let _gone = sender.send((at, piece(&table, &opened, (&ranges, batch_rows), &ends)));
         }
     }
-    drop(sender);
-    let mut found: Vec<Option<Vec<BooleanBuffer>>> = (0..count).map(|_| None).collect();
-    for (at, bits) in receiver {
-        found[at] = Some(bits?);
+
+    pub(super) fn opened(&self) -> &[Opened] {
+        &self.opened
     }
-    let found: Option<Vec<_>> = found.into_iter().collect();
-    let found = found.ok_or_else(|| table.rows_error("the rows that are replaced were not found out"))?;
-    Ok(opened
-        .iter()
-        .enumerate()
-        .map(|(at, source)| joined(source, found.iter().map(|bits| &bits[at])))
-        .collect())
 }
+
+/// Pieces that nobody has begun: which it is, and its rows by source.
+type Waiting = Vec<(usize, Vec<Range<u64>>)>;
+
+/// Which piece, and which of its rows are shown by source.
+type Done = (usize, Result<Vec<BooleanBuffer>, TableError>);
 
 /// The mask of a source whose pieces follow each other.
 fn joined<'a>(source: &Opened, pieces: impl Iterator<Item = &'a BooleanBuffer>) -> RowMask {
@@ -128,19 +177,19 @@ struct Piece {
 /// Which rows of these ranges are shown, in the order of the key; no other row has a key of theirs.
 ///
 /// # Errors
-/// As [`compute`].
+/// As [`MaskJob::run`].
 pub(super) fn piece(
     table: &Table,
     sources: &[Opened],
-    ranges: &[Range<u64>],
-    cancelled: &AtomicBool,
+    (ranges, batch_rows): (&[Range<u64>], usize),
+    ends: &impl Fn() -> bool,
 ) -> Result<Vec<BooleanBuffer>, TableError> {
     let schema = schema_asked(table);
     let at = |id: model::ColumnId| schema.fields().iter().position(|field| column_id_of(field) == Some(id));
     let MergeMode::Replacing { version, is_deleted } = table.def.mode else {
         return Err(table.rows_error("rows are not replaced"));
     };
-    let rows = sources.iter().zip(ranges).map(|(source, range)| source.read(range.clone(), BATCH_ROWS));
+    let rows = sources.iter().zip(ranges).map(|(source, range)| source.read(range.clone(), batch_rows));
     let keys = KeyRows::new(&table.keys.sort);
     let mut piece = Piece {
         order: MergeOrder::of_rows(Some(keys), rows.collect(), true)?,
@@ -153,7 +202,7 @@ pub(super) fn piece(
     let mut steps = 0_u32;
     while let Some(run) = piece.order.coming(usize::MAX) {
         steps = steps.wrapping_add(1);
-        if steps.is_multiple_of(1024) && cancelled.load(Ordering::Relaxed) {
+        if steps.is_multiple_of(1024) && ends() {
             return Err(TableError::Cancelled);
         }
         piece.take(run.input, usize_of(run.rows))?;

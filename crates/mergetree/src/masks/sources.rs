@@ -11,7 +11,7 @@ use model::saturating::usize_of;
 use model::table_def::column_id_of;
 use model::{Evolution, PartDescriptor};
 use parts::sorted::KeyRows;
-use parts::{PartReader, open_part};
+use parts::{PartReader, array_size, open_part};
 
 use crate::error::TableError;
 use crate::merge::rows::{InputRows, SortedRows};
@@ -19,9 +19,6 @@ use crate::table::Table;
 use crate::write::collapse::columns_asked;
 use crate::write::gather::{gather, places};
 use crate::write::sort::BlockKeys;
-
-/// Rows are read so many at a time.
-pub(super) const BATCH_ROWS: usize = 8192;
 
 /// Rows that were inserted one behind the other.
 #[derive(Clone, Debug)]
@@ -86,6 +83,23 @@ impl Opened {
             Kind::Held(rows, _) => {
                 let (start, end) = (usize_of(range.start), usize_of(range.end));
                 SortedRows::Held { rows: rows.slice(start, end.saturating_sub(start)), batch_rows }
+            }
+        }
+    }
+
+    /// What one running read of the columns that decide holds: pages, a batch, and its keys as bytes.
+    pub(super) fn read_bytes(&self, table: &Table, batch_rows: usize) -> u64 {
+        let rows = batch_rows as u64;
+        match &self.kind {
+            Kind::Held(held, _) => {
+                let all = array_size::batch_bytes(held);
+                all + 2 * all * rows.min(self.rows) / self.rows.max(1)
+            }
+            Kind::Part(reader) => {
+                let columns = columns_asked(&table.def, &table.keys);
+                let pages: u64 = columns.iter().map(|column| reader.column_read_bytes(*column)).sum();
+                // A batch and its keys are as large as a page each.
+                2 * pages
             }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, UInt8Array, UInt32Array};
 use arrow::datatypes::{Int64Type, UInt8Type, UInt32Type};
 use host::{Host, SimHost};
-use mergetree::masks::{MaskSource, RowMask, compute, compute_in_pieces, extend, rows_to_extend};
+use mergetree::masks::{MaskJob, MaskSource, RowMask, extend, rows_to_extend};
 use mergetree::{Table, TableError};
 use model::{ColumnId, MergeMode, TableDef, mix64};
 
@@ -63,6 +63,14 @@ fn shown(sources: &[Vec<Row>], has_version: bool, has_deleted: bool) -> Vec<Vec<
     shown
 }
 
+fn compute(
+    table: &Table,
+    sources: &[MaskSource],
+    gone: &Arc<AtomicBool>,
+) -> Result<Vec<RowMask>, TableError> {
+    MaskJob::open(table, sources)?.run(gone)
+}
+
 fn live_rows(mask: &RowMask) -> Vec<usize> {
     (0..mask.rows()).filter(|row| mask.is_live(*row)).map(|row| row as usize).collect()
 }
@@ -91,7 +99,8 @@ fn masks_show_the_newest_row_of_each_key_however_they_are_cut_into_pieces() {
         stored.insert(2, log.iter().flat_map(rows_of).collect());
         let expected = shown(&stored, has_version, has_deleted);
         for pieces in [1, 2, 7] {
-            let masks = compute_in_pieces(&table, &sources, pieces, &Arc::default()).unwrap();
+            let masks =
+                MaskJob::open(&table, &sources).unwrap().run_in_pieces(pieces, &Arc::default()).unwrap();
             let found: Vec<Vec<usize>> = masks.iter().map(live_rows).collect();
             assert_eq!(found, expected, "seed {seed}, {pieces} pieces");
             let counts: Vec<usize> = masks.iter().map(|mask| mask.live_rows() as usize).collect();
@@ -125,8 +134,10 @@ fn masks_of_a_few_rows_more_are_those_of_all_rows() {
         sources.truncate(3);
         for _ in 0..4 {
             log.push(batch(&table, &rows(1 + seed % 5)));
-            let now: Vec<MaskSource> = sources.iter().cloned().chain([MaskSource::Rows(log.clone())]).collect();
-            let extended = extend(&table, &now, &masks, &Arc::default()).unwrap();
+            let now: Vec<MaskSource> =
+                sources.iter().cloned().chain([MaskSource::Rows(log.clone())]).collect();
+            let extended =
+                extend(&table, &MaskJob::open(&table, &now).unwrap(), &masks, &Arc::default()).unwrap();
             let computed = compute(&table, &now, &Arc::default()).unwrap();
             let rows = |masks: &[RowMask]| masks.iter().map(live_rows).collect::<Vec<_>>();
             assert_eq!(rows(&extended), rows(&computed), "seed {seed}");

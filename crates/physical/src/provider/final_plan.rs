@@ -17,7 +17,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::union::UnionExec;
 use mergetree::Table;
-use mergetree::masks::{MaskCache, MaskSource, RowMask, Signature, SourceId, rows_to_extend};
+use mergetree::masks::{MaskSource, RowMask, Signature, SourceId, rows_to_extend};
 use mergetree::memtable::batches_between;
 use mergetree::write::collapse::columns_asked;
 use mergetree::write::gather::gather;
@@ -29,7 +29,7 @@ use tokio::sync::OnceCell;
 use super::final_scan::{Merged, Source};
 use super::in_order::one_behind_the_other;
 use super::key_ranges::{Item, apart};
-use super::masks::{MaskRange, MaskedParts, MaskedRows, Masks, Place};
+use super::masks::{MaskRange, MaskedParts, MaskedRows, Masks, Place, SharedMasks};
 use super::part_bounds::prune;
 use super::table::MergeTreeTable;
 use crate::error::into_datafusion;
@@ -39,7 +39,7 @@ pub(super) struct FinalScan<'a> {
     pub(super) stored: &'a MergeTreeTable,
     pub(super) table: &'a Table,
     /// `None`: rows are merged as they are read.
-    pub(super) masks: Option<&'a Arc<MaskCache>>,
+    pub(super) masks: Option<&'a Arc<SharedMasks>>,
     /// Rows of equal key in two partitions stay two rows.
     pub(super) splits_partitions: bool,
     pub(super) session: &'a dyn Session,
@@ -136,14 +136,14 @@ impl FinalScan<'_> {
             Item::Part(part) => part.sort_order == table.sort_order(),
             Item::Rows { .. } => true,
         };
-        let Some(cache) = self.masks.filter(|_| items.iter().all(is_sorted)) else {
+        let Some(shared) = self.masks.filter(|_| items.iter().all(is_sorted)) else {
             return Way::Merged(None);
         };
         let signature = Signature {
             schema_version: table.def.schema_version,
             sources: items.iter().map(source_id).collect(),
         };
-        let id = table.def.id;
+        let (id, cache) = (table.def.id, shared.kept());
         let sources: Vec<MaskSource> = items.iter().map(mask_source).collect();
         if let Some(kept) = all_shown(table, items).or_else(|| cache.find(id, &signature)) {
             return Way::Masked(MaskRange { signature, sources, kept: Some(kept), before: None });
@@ -167,11 +167,11 @@ impl FinalScan<'_> {
         ranges: Vec<MaskRange>,
         items: Vec<(Place, Item)>,
     ) -> Result<Vec<Arc<dyn ExecutionPlan>>> {
-        let Some(cache) = self.masks.filter(|_| !ranges.is_empty()) else {
+        let Some(shared) = self.masks.filter(|_| !ranges.is_empty()) else {
             return Ok(Vec::new());
         };
         let (table, state) = (self.table.clone(), Arc::clone(&self.stored.state));
-        let masks = Masks { table, state, cache: Arc::clone(cache), ranges, found: OnceCell::new() };
+        let masks = Masks { table, state, shared: Arc::clone(shared), ranges, found: OnceCell::new() };
         let masks = Arc::new(masks);
         let mut places = HashMap::new();
         let mut sources: Vec<(Place, Vec<RecordBatch>)> = Vec::new();

@@ -12,10 +12,11 @@ use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use mergetree::Table;
-use mergetree::masks::{MaskCache, can_mask};
+use mergetree::masks::can_mask;
 use model::ColumnId;
 
 use super::final_plan::FinalScan;
+use super::masks::SharedMasks;
 use super::table::MergeTreeTable;
 
 /// What FINAL asks.
@@ -25,7 +26,7 @@ pub struct FinalRead {
     /// Rows of equal key in two partitions stay two rows.
     pub splits_partitions: bool,
     /// `None`: rows are merged as they are read.
-    pub masks: Option<Arc<MaskCache>>,
+    pub masks: Option<Arc<SharedMasks>>,
 }
 
 /// A table with rows of equal key made one.

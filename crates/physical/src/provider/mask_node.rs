@@ -13,11 +13,16 @@ use arrow::datatypes::{DataType, Field, FieldRef, Int64Type, SchemaRef, UInt32Ty
 use datafusion::common::stats::Precision;
 use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, Column, DynamicFilterPhysicalExpr, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal,
+    NotExpr,
+};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{Count, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PhysicalExpr, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 use mergetree::masks::RowMask;
 use model::saturating::usize_of;
@@ -26,14 +31,39 @@ use parquet::arrow::RowNumber;
 use super::masks::{Masks, Place};
 use crate::unary::{Step, Unary};
 
-/// Which part a row is of, as a place in the list of parts.
-pub(super) fn part_field() -> FieldRef {
-    Arc::new(Field::new("_gristmill_part", DataType::UInt32, false))
+/// Columns behind those of the table: which part a row is of, as a place in the list of parts, and its number there.
+pub(super) fn provenance(columns: &SchemaRef) -> (FieldRef, FieldRef) {
+    // No column of the table has their names.
+    let unused = |name: &str| {
+        let mut name = name.to_owned();
+        while columns.index_of(&name).is_ok() {
+            name.push('_');
+        }
+        name
+    };
+    let number =
+        Field::new(unused("_gristmill_number"), DataType::Int64, false).with_extension_type(RowNumber);
+    (Arc::new(Field::new(unused("_gristmill_part"), DataType::UInt32, false)), Arc::new(number))
 }
 
-/// The number of a row in its part.
-pub(super) fn number_field() -> FieldRef {
-    Arc::new(Field::new("_gristmill_number", DataType::Int64, false).with_extension_type(RowNumber))
+/// Whether a condition gives an error for no row: it may be asked of rows that nobody is shown.
+pub(super) fn cannot_fail(condition: &Arc<dyn PhysicalExpr>) -> bool {
+    let compares = |operator: Operator| {
+        use Operator::{And, Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq, Or};
+        matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom | And | Or)
+    };
+    let is_plain = condition.downcast_ref::<BinaryExpr>().is_none_or(|binary| compares(*binary.op()));
+    let is_known = condition.is::<BinaryExpr>()
+        || condition.is::<Column>()
+        || condition.is::<Literal>()
+        || condition.is::<InListExpr>()
+        || condition.is::<IsNullExpr>()
+        || condition.is::<IsNotNullExpr>()
+        || condition.is::<NotExpr>()
+        || condition.is::<LikeExpr>();
+    // What an operator has found meanwhile: bounds, and keys that are there.
+    let is_dynamic = condition.is::<DynamicFilterPhysicalExpr>();
+    is_dynamic || (is_known && is_plain && condition.children().into_iter().all(cannot_fail))
 }
 
 /// See the module.
@@ -65,8 +95,8 @@ impl Step for Masking {
         Ok(Arc::new(PlanProperties::new(known, partitioning, emission, bounded)))
     }
 
-    fn passes_conditions(&self) -> bool {
-        true
+    fn passes_conditions(&self, conditions: &[Arc<dyn PhysicalExpr>]) -> bool {
+        conditions.iter().all(cannot_fail)
     }
 
     fn statistics(&self, schema: &SchemaRef) -> Statistics {

@@ -5,23 +5,26 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use catalog::TableState;
-use datafusion::common::{Result, internal_datafusion_err, internal_err};
+use datafusion::common::{DataFusionError, Result, internal_datafusion_err, internal_err};
+use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
-use futures::{TryStreamExt, stream};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use mergetree::Table;
-use mergetree::masks::{MaskCache, MaskSource, RowMask, Signature, compute, extend};
+use mergetree::masks::{MaskCache, MaskJob, MaskSource, RowMask, Signature, extend};
 use model::saturating::usize_of;
-use model::{PartDescriptor, PartId};
-use tokio::sync::OnceCell;
+use model::{PartDescriptor, PartId, TableId};
+use parking_lot::Mutex;
+use tokio::sync::{OnceCell, Semaphore};
 
 use super::checked_file::PartChecks;
 use crate::error::into_datafusion;
@@ -39,11 +42,45 @@ pub(super) struct MaskRange {
 /// Which source of which range.
 pub(super) type Place = (usize, usize);
 
+/// Masks that somebody computes, and others wait for.
+type Computed = OnceCell<Arc<Vec<RowMask>>>;
+
+/// The masks of all tables, of which each is computed by one statement, and few at a time: the others wait for it.
+pub struct SharedMasks {
+    kept: MaskCache,
+    running: Mutex<HashMap<(TableId, Signature), Weak<Computed>>>,
+    permits: Semaphore,
+}
+
+impl SharedMasks {
+    /// Computes as many as there are threads, at most.
+    pub fn new(kept: MaskCache, threads: usize) -> SharedMasks {
+        SharedMasks { kept, running: Mutex::default(), permits: Semaphore::new(threads.max(1)) }
+    }
+
+    pub fn kept(&self) -> &MaskCache {
+        &self.kept
+    }
+
+    /// What others wait for, too, who ask for the same.
+    fn shared(&self, table: TableId, signature: &Signature) -> Arc<Computed> {
+        let mut running = self.running.lock();
+        let key = (table, signature.clone());
+        if let Some(known) = running.get(&key).and_then(Weak::upgrade) {
+            return known;
+        }
+        running.retain(|_, known| known.strong_count() > 0);
+        let cell = Arc::default();
+        running.insert(key, Arc::downgrade(&cell));
+        cell
+    }
+}
+
 /// See the module.
 pub(super) struct Masks {
     pub(super) table: Table,
     pub(super) state: Arc<TableState>,
-    pub(super) cache: Arc<MaskCache>,
+    pub(super) shared: Arc<SharedMasks>,
     pub(super) ranges: Vec<MaskRange>,
     /// By range and source.
     pub(super) found: OnceCell<Vec<Arc<Vec<RowMask>>>>,
@@ -73,38 +110,52 @@ impl Masks {
 
     /// All masks.
     pub(super) async fn found(&self, context: &TaskContext) -> Result<&Vec<Arc<Vec<RowMask>>>> {
-        self.found.get_or_try_init(|| self.find(context)).await
+        let all = || {
+            let one = |range| self.find(range, context).boxed();
+            let waits: Vec<BoxFuture<'_, _>> = self.ranges.iter().map(one).collect();
+            stream::iter(waits).buffered(context.session_config().target_partitions().max(1)).try_collect()
+        };
+        self.found.get_or_try_init(all).await
     }
 
-    async fn find(&self, context: &TaskContext) -> Result<Vec<Arc<Vec<RowMask>>>> {
-        let mut found = Vec::with_capacity(self.ranges.len());
+    async fn find(&self, range: &MaskRange, context: &TaskContext) -> Result<Arc<Vec<RowMask>>> {
+        let (id, kept) = (self.table.def.id, self.shared.kept());
+        if let Some(known) = &range.kept {
+            return Ok(Arc::clone(known));
+        }
+        let cell = self.shared.shared(id, &range.signature);
+        let find = || async {
+            // Another statement may have found it meanwhile.
+            if let Some(known) = kept.find(id, &range.signature) {
+                return Ok(known);
+            }
+            let masks = Arc::new(self.compute(range, context).await?);
+            kept.keep(id, &range.signature, &masks, |part| self.state.part(part).is_some());
+            Ok::<_, DataFusionError>(masks)
+        };
+        cell.get_or_try_init(find).await.cloned()
+    }
+
+    async fn compute(&self, range: &MaskRange, context: &TaskContext) -> Result<Vec<RowMask>> {
         let checks = context.session_config().get_extension::<PartChecks>();
         let checks = checks.ok_or_else(|| internal_datafusion_err!("no threads to read parts with"))?;
-        for range in &self.ranges {
-            if let Some(kept) = &range.kept {
-                found.push(Arc::clone(kept));
-                continue;
-            }
-            // Another statement may have found it meanwhile.
-            let id = self.table.def.id;
-            if let Some(kept) = self.cache.find(id, &range.signature) {
-                found.push(kept);
-                continue;
-            }
-            let cancelled = Arc::<AtomicBool>::default();
-            let _waiting = Waiting(Arc::clone(&cancelled));
-            let (table, sources, before) = (self.table.clone(), range.sources.clone(), range.before.clone());
-            let work = move || match before {
-                Some(before) => extend(&table, &sources, &before, &cancelled),
-                None => compute(&table, &sources, &cancelled),
+        let permit = self.shared.permits.acquire().await;
+        let _permit = permit.map_err(|e| internal_datafusion_err!("masks are no longer computed: {e}"))?;
+        let cancelled = Arc::<AtomicBool>::default();
+        let _waiting = Waiting(Arc::clone(&cancelled));
+        let (table, sources, before) = (self.table.clone(), range.sources.clone(), range.before.clone());
+        let memory = MemoryConsumer::new("masks of FINAL").register(context.memory_pool());
+        let work = move || {
+            let job = MaskJob::open(&table, &sources).map_err(into_datafusion)?;
+            memory.try_grow(usize_of(job.memory_bytes()))?;
+            let masks = match before {
+                Some(before) => extend(&table, &job, &before, &cancelled),
+                None => job.run(&cancelled),
             };
-            let masks = checks.runtimes.spawn_blocking("mask", work).await;
-            let masks = masks.map_err(|e| internal_datafusion_err!("a mask was not computed: {e}"))?;
-            let masks = Arc::new(masks.map_err(into_datafusion)?);
-            self.cache.keep(id, &range.signature, &masks, |part| self.state.part(part).is_some());
-            found.push(masks);
-        }
-        Ok(found)
+            masks.map_err(into_datafusion)
+        };
+        let masks = checks.runtimes.spawn_blocking("mask", work).await;
+        masks.map_err(|e| internal_datafusion_err!("a mask was not computed: {e}"))?
     }
 }
 

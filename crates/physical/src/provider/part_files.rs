@@ -25,7 +25,7 @@ use object_store::path::Path;
 use parts::UnpackedPages;
 
 use super::checked_file::{PartChecks, ScannedPart};
-use super::mask_node::{self, Masking};
+use super::mask_node::{Masking, cannot_fail, provenance};
 use super::masks::MaskedParts;
 use super::part_reader::PartReaderFactory;
 use crate::unary::Unary;
@@ -66,7 +66,7 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
     }
     let mut columns = TableSchema::builder(Arc::clone(&scan.schema));
     if scan.masked.is_some() {
-        let (part, number) = (mask_node::part_field(), mask_node::number_field());
+        let (part, number) = provenance(&scan.schema);
         columns = columns.with_table_partition_cols(vec![part]).with_virtual_columns(vec![number]);
     }
     let mut source = ParquetSource::new(columns.build())
@@ -111,6 +111,10 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
 /// worth it for texts (and nested values) alone, and only if there are more of them behind the filter than in it.
 fn filters_first(scan: &PartScan<'_>) -> bool {
     let Some(predicate) = &scan.predicate else { return false };
+    if scan.masked.is_some() && !cannot_fail(predicate) {
+        // Rows that are not shown would be asked, too.
+        return false;
+    }
     let is_long = |position: usize| {
         scan.schema.fields().get(position).is_some_and(|field| {
             let data_type = field.data_type();

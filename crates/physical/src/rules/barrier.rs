@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
-use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr, PlanProperties};
 
 use crate::unary::{Step, Unary};
 
@@ -69,7 +69,7 @@ impl Step for Barrier {
         true
     }
 
-    fn passes_conditions(&self) -> bool {
+    fn passes_conditions(&self, _conditions: &[Arc<dyn PhysicalExpr>]) -> bool {
         *self == Barrier::Values
     }
 

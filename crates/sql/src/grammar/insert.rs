@@ -18,7 +18,14 @@ pub(crate) struct InsertHead {
     columns: Option<Vec<String>>,
     except: Vec<String>,
     label: Option<String>,
-    infile: Option<(String, Option<String>)>,
+    infile: Option<Infile>,
+}
+
+/// `FROM INFILE 'path' [COMPRESSION 'method'] [FORMAT name]`.
+struct Infile {
+    path: String,
+    compression: Option<String>,
+    format: Option<String>,
 }
 
 /// Reads a whole head; the tokens end where the body begins.
@@ -66,10 +73,14 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
         let path = head.text("a file name")?;
         let compression =
             if head.word("COMPRESSION") { Some(head.text("a compression method")?) } else { None };
-        infile = Some((path, compression));
         if head.word("SETTINGS") {
             settings.extend(head.settings()?);
         }
+        let format = if head.word("FORMAT") { Some(head.name("a format's name")?) } else { None };
+        if format.is_some() && head.word("SETTINGS") {
+            settings.extend(head.settings()?);
+        }
+        infile = Some(Infile { path, compression, format });
     }
     Ok((InsertHead { target, partition_by, columns, except, label, infile }, settings))
 }
@@ -158,10 +169,7 @@ pub(crate) fn with_values(head: InsertHead, data: Range<usize>) -> Result<Statem
     Ok(finish(head, InsertSource::Values(data)))
 }
 
-pub(crate) fn with_format(mut head: InsertHead, name: String, data: Range<usize>) -> Result<Statement> {
-    if let Some((path, compression)) = head.infile.take() {
-        return Ok(finish(head, InsertSource::Infile { path, compression, format: Some(name) }));
-    }
+pub(crate) fn with_format(head: InsertHead, name: String, data: Range<usize>) -> Result<Statement> {
     if name.eq_ignore_ascii_case("values") {
         return Ok(finish(head, InsertSource::Values(data)));
     }
@@ -179,8 +187,8 @@ pub(crate) fn with_query(head: InsertHead, statement: Statement) -> Result<State
 /// Nothing but a head: rows come from a file or not at all.
 pub(crate) fn without_body(mut head: InsertHead) -> Result<Statement> {
     match head.infile.take() {
-        Some((path, compression)) => {
-            Ok(finish(head, InsertSource::Infile { path, compression, format: None }))
+        Some(Infile { path, compression, format }) => {
+            Ok(finish(head, InsertSource::Infile { path, compression, format }))
         }
         None => Err(SqlError::new(
             ErrorCode::SYNTAX_ERROR,
