@@ -6,29 +6,33 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::RecordBatch;
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::Session;
-use datafusion::common::Result;
+use datafusion::common::cast::as_boolean_array;
+use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::Expr;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use mergetree::Table;
 use mergetree::masks::{MaskSource, RowMask, Signature, SourceId, rows_to_extend};
 use mergetree::memtable::batches_between;
 use mergetree::write::collapse::columns_asked;
 use mergetree::write::gather::gather;
 use mergetree::write::partition::{Piece, split};
+use model::saturating::usize_of;
 use model::table_def::column_id_of;
 use model::{ColumnId, MergeMode, PartDescriptor, PartId, PartitionValue};
 use tokio::sync::OnceCell;
 
 use super::final_scan::{Merged, Source};
 use super::in_order::one_behind_the_other;
-use super::key_ranges::{Item, apart};
+use super::key_ranges::{Item, apart, cuts};
 use super::masks::{MaskRange, MaskedParts, MaskedRows, Masks, Place, SharedMasks};
 use super::part_bounds::prune;
 use super::table::MergeTreeTable;
@@ -50,12 +54,18 @@ pub(super) struct FinalScan<'a> {
     pub(super) limit: Option<usize>,
 }
 
+/// Rows that were merged.
+type Counted = Option<Arc<AtomicU64>>;
+
+/// A stream of its own is worth so many rows.
+const PIECE_ROWS: u64 = 256 * 1024;
+
 /// How a range of keys is read.
 enum Way {
     /// By masks that are known, or are computed when the plan runs.
     Masked(MaskRange),
     /// Its rows are counted, so that a mask is made when it would have been cheaper.
-    Merged(Option<Arc<std::sync::atomic::AtomicU64>>),
+    Merged(Counted),
 }
 
 impl FinalScan<'_> {
@@ -81,14 +91,12 @@ impl FinalScan<'_> {
                         masked_items.extend(places.zip(items));
                         ranges.push(range);
                     }
-                    Way::Merged(counted) => {
-                        merged.push(self.merged(&items, &with_key, counted)?);
-                    }
+                    Way::Merged(counted) => merged.push((items, counted)),
                 }
             }
         }
         let mut inputs = self.masked(ranges, masked_items)?;
-        inputs.extend(self.side_by_side(merged)?);
+        inputs.extend(self.side_by_side(self.streams(merged, &with_key)?)?);
         match inputs.len() {
             0 => self.streamed(Vec::new(), None),
             1 => Ok(inputs.remove(0)),
@@ -224,28 +232,68 @@ impl FinalScan<'_> {
         (0..fields.len()).filter(is_asked).collect()
     }
 
-    /// The rows of a range merged as they are read; parts without a key that is asked for are left out.
+    /// A stream for each range that is merged, or several where there are fewer ranges than threads.
+    fn streams(
+        &self,
+        ranges: Vec<(Vec<Item>, Counted)>,
+        with_key: &HashSet<PartId>,
+    ) -> Result<Vec<Arc<dyn ExecutionPlan>>> {
+        let threads = self.session.config_options().execution.target_partitions.max(1);
+        let share = threads / ranges.len().max(1);
+        let mut streams = Vec::with_capacity(ranges.len());
+        for (items, counted) in ranges {
+            let rows: u64 = items.iter().map(Item::rows).sum();
+            let pieces = share.min(usize_of(rows / PIECE_ROWS));
+            // What a few keys are asked of is no work for several.
+            let cuts = match pieces > 1 && self.key_filters.is_empty() && self.limit.is_none() {
+                true => cuts(self.table, &self.stored.state, &items, pieces),
+                false => Vec::new(),
+            };
+            if cuts.is_empty() {
+                streams.push(self.merged(&items, with_key, None, counted)?);
+                continue;
+            }
+            for cut in &cuts {
+                streams.push(self.merged(&items, with_key, Some(cut), counted.clone())?);
+            }
+        }
+        Ok(streams)
+    }
+
+    /// The rows of a range merged as they are read, all or those of a cut; parts without a key that is asked for are left out.
     fn merged(
         &self,
         items: &[Item],
         with_key: &HashSet<PartId>,
-        counted: Option<Arc<std::sync::atomic::AtomicU64>>,
+        cut: Option<&Expr>,
+        counted: Counted,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let read = self.columns_read();
+        let filters: Vec<Expr> = self.key_filters.iter().chain(cut).cloned().collect();
+        let within = match cut {
+            None => None,
+            Some(cut) => {
+                let schema = DFSchema::try_from(self.stored.schema.project(&read)?)?;
+                Some(self.session.create_physical_expr(cut.clone(), &schema)?)
+            }
+        };
         let mut sources = Vec::with_capacity(items.len());
         for item in items {
             match item {
                 Item::Rows { rows, .. } => {
-                    let rows = rows.iter().map(|rows| rows.project(&read)).collect::<Result<_, _>>()?;
-                    sources.push(Source::Rows(rows));
+                    let rows = rows.iter().map(|rows| Ok(rows.project(&read)?));
+                    let rows = rows.map(|rows| rows.and_then(|rows| rows_within(rows, within.as_ref())));
+                    sources.push(Source::Rows(rows.collect::<Result<_>>()?));
                 }
                 Item::Part(part) if with_key.contains(&part.id) => {
-                    let key_filters = self.key_filters.as_slice();
-                    let predicate = self.stored.predicate(self.session, key_filters)?;
-                    let asked = (Some(&read), predicate, key_filters);
+                    let predicate = self.stored.predicate(self.session, &filters)?;
+                    let asked = (Some(&read), predicate, filters.as_slice());
                     let is_sorted = part.sort_order == self.table.sort_order();
                     let parts = vec![Arc::clone(part)];
-                    for plan in self.stored.scan_versions(self.session, parts, asked, None, None)? {
+                    for mut plan in self.stored.scan_versions(self.session, parts, asked, None, None)? {
+                        if let Some(within) = &within {
+                            plan = Arc::new(FilterExec::try_new(Arc::clone(within), plan)?);
+                        }
                         sources.push(if is_sorted { Source::Sorted(plan) } else { Source::Unsorted(plan) });
                     }
                 }
@@ -255,11 +303,7 @@ impl FinalScan<'_> {
         self.streamed(sources, counted)
     }
 
-    fn streamed(
-        &self,
-        sources: Vec<Source>,
-        counted: Option<Arc<std::sync::atomic::AtomicU64>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    fn streamed(&self, sources: Vec<Source>, counted: Counted) -> Result<Arc<dyn ExecutionPlan>> {
         let (read, schema) = (self.columns_read(), self.schema()?);
         let place = |at: &usize| read.iter().position(|known| known == at).unwrap_or(0);
         let rows = Merged {
@@ -285,6 +329,12 @@ impl FinalScan<'_> {
             streams.chunks(share).map(|some| one_behind_the_other(some.to_vec(), Arc::clone(&schema)));
         shares.collect()
     }
+}
+
+fn rows_within(rows: RecordBatch, within: Option<&Arc<dyn PhysicalExpr>>) -> Result<RecordBatch> {
+    let Some(within) = within else { return Ok(rows) };
+    let kept = within.evaluate(&rows)?.into_array(rows.num_rows())?;
+    Ok(filter_record_batch(&rows, as_boolean_array(&kept)?)?)
 }
 
 fn source_id(item: &Item) -> SourceId {

@@ -9,10 +9,11 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::row::{RowConverter, SortField};
 use catalog::TableState;
-use datafusion::common::Result;
+use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::logical_expr::Expr;
 use mergetree::Table;
 use model::type_arrow::to_data_type;
-use model::{ColumnDef, ColumnId, PartDescriptor, PartitionValue, RowExpr};
+use model::{ColumnBounds, ColumnDef, ColumnId, PartDescriptor, PartitionValue, RowExpr};
 use parts::sorted::KEY_ORDER;
 
 use crate::error::into_datafusion;
@@ -80,6 +81,51 @@ pub(super) fn apart(table: &Table, state: &TableState, items: Vec<Item>) -> Resu
     Ok(ranges.into_iter().map(in_order).collect())
 }
 
+/// Conditions of which exactly one is true of each row, so that rows of a range may be merged side by side; none where nobody
+/// knows where to cut. They are about the first column of the key, and cut between its least and its greatest value.
+pub(super) fn cuts(table: &Table, state: &TableState, items: &[Item], count: usize) -> Vec<Expr> {
+    let Some(first) =
+        FirstKey::of(table, state).filter(|first| !matches!(first.data_type, DataType::Utf8View))
+    else {
+        return Vec::new();
+    };
+    let known = items.iter().filter_map(|item| match item {
+        Item::Part(part) => first.bounds_of(part),
+        Item::Rows { .. } => None,
+    });
+    let (mut least, mut greatest): (Option<i128>, Option<i128>) = (None, None);
+    for bounds in known {
+        let (Some(min), Some(max)) =
+            (bounds.min.as_ref().and_then(whole), bounds.max.as_ref().and_then(whole))
+        else {
+            continue;
+        };
+        least = Some(least.map_or(min, |least| least.min(min)));
+        greatest = Some(greatest.map_or(max, |greatest| greatest.max(max)));
+    }
+    let (Some(least), Some(greatest)) = (least, greatest) else { return Vec::new() };
+    let column = || Expr::Column(Column::from_name(first.column.name.as_ref()));
+    let points = (1..count as i128).map(|at| least + (greatest - least) * at / count as i128);
+    let points: Option<Vec<Expr>> = points.map(|point| first.literal(point)).collect();
+    let Some(points) = points.filter(|points| !points.is_empty()) else { return Vec::new() };
+    let from = |at: usize| column().gt_eq(points[at].clone());
+    let below = |at: usize| column().lt(points[at].clone());
+    let last = points.len() - 1;
+    let between = (1..=last).map(|at| from(at - 1).and(below(at)));
+    let mut cuts = vec![below(0)];
+    cuts.extend(between);
+    cuts.push(from(last).or(column().is_null()));
+    cuts
+}
+
+fn whole(value: &model::Value) -> Option<i128> {
+    match value {
+        model::Value::Int(number) => Some(i128::from(*number)),
+        model::Value::UInt(number) => Some(i128::from(*number)),
+        _ => None,
+    }
+}
+
 /// The first expression of a key that is a column whose bounds order as keys do.
 struct FirstKey<'a> {
     state: &'a TableState,
@@ -112,14 +158,28 @@ impl<'a> FirstKey<'a> {
         }
     }
 
-    fn of_part(&self, part: &PartDescriptor) -> Reach {
-        // Bounds of values of an older type say nothing about those of the type now.
+    /// Bounds of values of an older type say nothing about those of the type now.
+    fn bounds_of<'b>(&self, part: &'b PartDescriptor) -> Option<&'b ColumnBounds> {
         let then = self.state.definition_of(part.schema_version);
         let then = then.as_ref().and_then(|then| then.column_by_id(self.column.id));
         let is_of_type = then.is_some_and(|then| then.column_type == self.column.column_type);
-        let Some(bounds) = part.bounds_of(self.column.id).filter(|_| is_of_type) else {
-            return Reach::everywhere();
+        part.bounds_of(self.column.id).filter(|_| is_of_type)
+    }
+
+    /// A value of the column.
+    fn literal(&self, number: i128) -> Option<Expr> {
+        let value = match u64::try_from(number) {
+            Ok(number) if i64::try_from(number).is_err() => model::Value::UInt(number),
+            _ if self.data_type.is_unsigned_integer() => model::Value::UInt(u64::try_from(number).ok()?),
+            _ => model::Value::Int(i64::try_from(number).ok()?),
         };
+        let array = value.to_array(&self.data_type).ok()?;
+        let literal = ScalarValue::try_from_array(&array, 0).ok().filter(|value| !value.is_null())?;
+        Some(Expr::Literal(literal, None))
+    }
+
+    fn of_part(&self, part: &PartDescriptor) -> Reach {
+        let Some(bounds) = self.bounds_of(part) else { return Reach::everywhere() };
         let bytes = |value: &model::Value| {
             let array = value.to_array(&self.data_type).ok().filter(|array| array.null_count() == 0)?;
             self.bytes(&array, |keys| keys.next())
