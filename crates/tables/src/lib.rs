@@ -6,6 +6,7 @@ pub mod memory;
 pub mod temporary;
 pub mod row_expr;
 pub mod partition_ids;
+pub mod same_structure;
 pub mod alias_columns;
 pub mod constraints;
 pub mod ttl;

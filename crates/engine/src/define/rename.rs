@@ -2,12 +2,13 @@
 //!
 //! Invariant: all pairs of a statement are renamed by one transaction; a table with an open load stays in its database.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
 use catalog::{Catalog, Op};
 use model::{DatabaseId, ErrorCode, TableId};
-use sql::RenamedTable;
+use sql::{RenamedTable, TableName};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
@@ -19,9 +20,23 @@ pub(crate) async fn tables(
     pairs: &[RenamedTable],
 ) -> Result<(), Error> {
     let mut ops = Vec::with_capacity(pairs.len());
+    // Names as the pairs before left them: `a TO tmp, b TO a, tmp TO b`.
+    let mut renamed: HashMap<(String, String), Option<TableId>> = HashMap::new();
+    let place = |name: &TableName| {
+        let (database, table) = execution.resolve(name);
+        (database.to_owned(), table.to_owned())
+    };
     for RenamedTable { from, to, if_exists } in pairs {
-        let table = match execution.stored_table(from) {
-            Ok(table) => table.def.id,
+        let found = match renamed.get(&place(from)) {
+            Some(Some(table)) => Ok(*table),
+            Some(None) => {
+                let (database, table) = execution.resolve(from);
+                Err(Error::unknown_table(database, table))
+            }
+            None => execution.stored_table(from).map(|table| table.def.id),
+        };
+        let table = match found {
+            Ok(table) => table,
             Err(error) if *if_exists && error.code == ErrorCode::UNKNOWN_TABLE => continue,
             Err(error) => return Err(error),
         };
@@ -30,6 +45,8 @@ pub(crate) async fn tables(
             execution.snapshot.database(database).ok_or_else(|| Error::unknown_database(database))?.id;
         check_may_move(&services.catalog, table, database)?;
         ops.push(Op::RenameTable { table, database, name: name.into() });
+        renamed.insert(place(from), None);
+        renamed.insert(place(to), Some(table));
     }
     commit_ops(services, execution, Vec::new(), ops).await
 }

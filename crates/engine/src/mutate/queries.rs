@@ -21,13 +21,13 @@ pub(super) fn count(name: &str, condition: &Expr) -> Result<Query, Error> {
 
 /// The numbers of these rows, in any order.
 pub(super) fn numbers(name: &str, condition: &Expr) -> Result<Query, Error> {
-    select(&format!("SELECT {PART_OFFSET} FROM {} WHERE 1", source(name)), Some(condition), [])
+    select(&format!("SELECT `{PART_OFFSET}` FROM {} WHERE 1", source(name)), Some(condition), [])
 }
 
 /// All rows as they are, in their order.
 pub(super) fn all(def: &TableDef) -> Result<Query, Error> {
     let columns: Vec<String> = def.stored_columns().map(|column| always_quote_name(&column.name)).collect();
-    let text = format!("SELECT {} FROM {} ORDER BY {PART_OFFSET}", columns.join(", "), source(&def.name));
+    let text = format!("SELECT {} FROM {} ORDER BY `{PART_OFFSET}`", columns.join(", "), source(&def.name));
     select(&text, None, [])
 }
 
@@ -39,8 +39,10 @@ pub(super) fn values<'a>(
 ) -> Result<Query, Error> {
     // Names that a value defines are no names of the condition, nor the other way round.
     let found = select(&format!("SELECT * FROM {} WHERE 1", source(name)), Some(condition), [])?;
-    let text =
-        format!("SELECT {PART_OFFSET} FROM (SELECT 1) AS {} ORDER BY {PART_OFFSET}", always_quote_name(name));
+    let text = format!(
+        "SELECT `{PART_OFFSET}` FROM (SELECT 1) AS {} ORDER BY `{PART_OFFSET}`",
+        always_quote_name(name)
+    );
     let cast = |(value, column_type)| cast(value, column_type).map(SelectItem::UnnamedExpr);
     let items = values.into_iter().map(cast).collect::<Result<Vec<_>, Error>>()?;
     let mut query = select(&text, None, items)?;
@@ -98,7 +100,7 @@ mod tests {
         let value = Expr::Identifier(Ident::new("c"));
         let query = values("t", &condition, [(&value, &ColumnType::UInt8)]).unwrap();
         let text = query.ast.to_string();
-        assert!(text.starts_with("SELECT _gristmill_row, _CAST((c), 'UInt8') FROM"), "{text}");
+        assert!(text.starts_with("SELECT `\u{a0}row`, _CAST((c), 'UInt8') FROM"), "{text}");
         assert!(text.contains(" WHERE a + 1 > 2) AS"), "{text}");
     }
 }

@@ -11,7 +11,7 @@ use catalog::{Op, Precondition, TableState};
 use futures::StreamExt;
 use mergetree::Table;
 use mergetree::write::PartSink;
-use model::{ErrorCode, PartDescriptor, SealedPart, TableDef, TableEngine, TableKeys};
+use model::{ErrorCode, PartDescriptor, SealedPart, TableEngine};
 use sql::{PartitionTransfer, TransferKind};
 
 use super::rows::Changing;
@@ -23,6 +23,7 @@ use crate::context::session_state::statement_state;
 use crate::insert::sink_settings::sink_settings;
 use crate::uncommitted::UncommittedParts;
 use tables::partition_ids::partition_id;
+use tables::same_structure::same_structure;
 
 /// Runs the statement as one transaction.
 pub(crate) async fn run(
@@ -213,36 +214,4 @@ impl Transfer {
             }
         }
     }
-}
-
-/// Refuses tables whose rows are stored in two ways.
-fn same_structure(
-    (from, source): (&TableDef, &TableKeys),
-    (to, target): (&TableDef, &TableKeys),
-) -> Result<(), Error> {
-    let refused = |code: ErrorCode, what: &str| {
-        let message = format!("tables \"{}\" and \"{}\" have different {what}", from.name, to.name);
-        Err(Error::new(ErrorKind::BadInput, code, message)
-            .with_hint("INSERT SELECT copies rows between any tables"))
-    };
-    let columns = |def: &TableDef| -> Vec<(String, String)> {
-        let stored = def.stored_columns();
-        stored.map(|column| (column.name.to_string(), column.column_type.to_string())).collect()
-    };
-    let texts = |keys: &[Arc<dyn model::RowExpr>]| -> Vec<String> {
-        keys.iter().map(|key| key.text().to_owned()).collect()
-    };
-    if columns(from) != columns(to) {
-        return refused(ErrorCode::INCOMPATIBLE_COLUMNS, "columns");
-    }
-    if texts(&source.sort) != texts(&target.sort) {
-        return refused(ErrorCode::BAD_ARGUMENTS, "ORDER BY");
-    }
-    if texts(&source.partition) != texts(&target.partition) {
-        return refused(ErrorCode::BAD_ARGUMENTS, "PARTITION BY");
-    }
-    if from.primary_key_len != to.primary_key_len {
-        return refused(ErrorCode::BAD_ARGUMENTS, "primary keys");
-    }
-    Ok(())
 }

@@ -22,8 +22,8 @@ use futures::StreamExt;
 
 use crate::unary::{Step, Unary};
 
-/// The column of row numbers, which is the last one.
-pub const PART_OFFSET: &str = "_gristmill_row";
+/// The column of row numbers, which is the last one. Nobody gives a column this name.
+pub const PART_OFFSET: &str = "\u{a0}row";
 
 /// The columns of `stored`, and the row numbers.
 #[derive(Debug)]
