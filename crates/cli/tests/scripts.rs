@@ -73,6 +73,11 @@ fn generated_histories_of_modes_and_mutations_are_those_of_clickhouse() {
 }
 
 #[test]
+fn masks_of_final_show_what_merging_shows() {
+    run_with_binary("json", "oracle/masks_check.py", &[amount("15", "2000"), "7".to_owned()]);
+}
+
+#[test]
 fn a_full_disk_loses_nothing_and_needs_no_restart() {
     run_with_binary("json", "crash/full_disk.py", &["7".to_owned(), amount("0", "1")]);
 }
