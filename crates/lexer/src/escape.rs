@@ -101,12 +101,10 @@ pub fn quote_name(name: &str) -> String {
     always_quote_name(name)
 }
 
-/// The name in backticks, as column names stand in SHOW CREATE TABLE.
+/// The name in backticks, as column names stand in SHOW CREATE TABLE. Backticks in it are doubled, and nothing else is
+/// changed: names are read so.
 pub fn always_quote_name(name: &str) -> String {
-    let mut out = String::from("`");
-    push_escaped(name, '`', &mut out);
-    out.push('`');
-    out
+    format!("`{}`", name.replace('`', "``"))
 }
 
 /// Bare words that would read as something else: those that ClickHouse quotes, and a few that it reads.

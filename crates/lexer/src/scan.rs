@@ -305,7 +305,7 @@ pub fn insert_body(text: &str, from: usize) -> Option<InsertBody> {
             PieceKind::Symbol(b';') if depth == 0 => return Some(InsertBody::None),
             PieceKind::Symbol(b'.') => names_left = 1,
             PieceKind::Word | PieceKind::QuotedName if names_left > 0 => names_left = 0,
-            PieceKind::Word if depth == 0 && word.eq_ignore_ascii_case("values") => {
+            PieceKind::Word if depth == 0 && !has_file && word.eq_ignore_ascii_case("values") => {
                 return Some(InsertBody::Values { head: piece.start, data: piece.end });
             }
             PieceKind::Word if was_from && is_word(word, "infile") => has_file = true,
@@ -403,6 +403,7 @@ mod tests {
         check("INSERT INTO FUNCTION s3('u', 'values') SELECT 1", InsertBody::Select { head: 39 });
         check("INSERT INTO t", InsertBody::None);
         check("INSERT INTO t FROM INFILE 'a' FORMAT CSV; SELECT 1", InsertBody::None);
+        check("INSERT INTO t FROM INFILE 'a' FORMAT Values", InsertBody::None);
         check("INSERT INTO t WITH LABEL l VALUES (1)", InsertBody::Values { head: 27, data: 33 });
         check("INSERT INTO t WITH LABEL values (a) SELECT 1", InsertBody::Select { head: 36 });
         check("INSERT INTO t WITH LABEL 'select' SELECT 1", InsertBody::Select { head: 34 });

@@ -34,7 +34,7 @@ use crate::exec::sink::SinkExec;
 use crate::insert::adopting::adoption_of;
 use crate::insert::drained::{drain_into, has_few_rows};
 use crate::insert::rows::{SentRows, encoded};
-use crate::insert::sink_settings::{partitions_max, sink_settings, sinks_of};
+use crate::insert::sink_settings::{keep_order, partitions_max, sink_settings, sinks_of};
 use crate::insert::sinks::write_rows;
 use crate::insert::values::{Batches, value_rows};
 use crate::insert::with_views::{self, Incoming};
@@ -365,7 +365,7 @@ pub(crate) async fn insert_select(
         plan_rows(services, execution, table, columns, query, known.as_ref()).await?;
     let (handle, _) = services.tables.handle(&table.def)?;
     if has_views {
-        return selected_for_views(services, execution, table, &planned, &conform).await;
+        return selected_for_views(services, execution, table, planned, &conform).await;
     }
     if !table.def.engine.keeps_parts() {
         let physical = planned.physical().await?;
@@ -425,9 +425,10 @@ async fn selected_for_views(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     table: &Arc<TableState>,
-    planned: &PlannedQuery,
+    mut planned: PlannedQuery,
     conform: &Arc<Conform>,
 ) -> Result<Rows, Error> {
+    keep_order(&mut planned, &execution.settings);
     let physical = planned.physical().await?;
     let schema = physical.schema();
     let rows = stream_of(services, execution, &planned.state, physical, schema)?;

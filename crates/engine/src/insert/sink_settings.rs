@@ -6,9 +6,11 @@ use datafusion::logical_expr::LogicalPlan;
 use host::MemoryBudget;
 use load::{SinkRequest, plan_sinks};
 use mergetree::write::SinkSettings;
-use model::TableDef;
+use model::{TableDef, TableEngine};
 use physical::provider::insertion_order::comes_in_order;
 use sql::Settings;
+
+use crate::query::select::PlannedQuery;
 
 /// 0 = no limit.
 pub(super) fn partitions_max(settings: &Settings) -> u64 {
@@ -44,7 +46,7 @@ pub(crate) fn sink_settings(
 }
 
 /// How many of `sinks` may work side by side on rows of a body, or of a query. They number their blocks as they end: where
-/// rows come in an order, and the last row of a key is the one that stays, one sink stores them in it. Whoever says how many
+/// rows come in an order, and the last row of a key is the one that stays, or a log keeps them, one sink stores them in it. Whoever says how many
 /// has as many.
 pub(super) fn sinks_of(
     def: &TableDef,
@@ -52,11 +54,19 @@ pub(super) fn sinks_of(
     sinks: usize,
     query: Option<&LogicalPlan>,
 ) -> usize {
-    let decides = !def.mode.is_plain() && !settings.is_changed("max_insert_threads");
+    let decides = !def.mode.is_plain() || def.engine != TableEngine::MergeTree;
+    let decides = decides && !settings.is_changed("max_insert_threads");
     let is_one = match query {
         // Rows that no key orders stay as they came.
         None => decides || def.order_by.is_empty(),
         Some(rows) => decides && comes_in_order(rows),
     };
     if is_one { 1 } else { sinks }
+}
+
+/// Rows on their way into views, whose tables may keep the last row of a key: those that come in an order stay in it.
+pub(super) fn keep_order(planned: &mut PlannedQuery, settings: &Settings) {
+    if !settings.is_changed("max_insert_threads") && comes_in_order(&planned.logical) {
+        planned.state.config_mut().options_mut().execution.target_partitions = 1;
+    }
 }

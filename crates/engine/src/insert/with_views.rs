@@ -24,6 +24,7 @@ use crate::context::pressure::{wait_for_flushes, wait_for_merges};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::insert::rows::encoded;
+use crate::insert::sink_settings::keep_order;
 use crate::insert::values::Batches;
 use crate::query::select::plan;
 use crate::resolve::materialized::{destination_of, views_of};
@@ -160,7 +161,8 @@ impl Pour {
         let target = behind(execution, &execution.stored_table(&destination_of(&view.def)?)?)?;
         let query = sql::Query::from(Box::new(select_of(&view.def)?.0));
         let block = Rewritten::Block { def: Arc::clone(&table.def), rows: Arc::new(rows.to_vec()) };
-        let planned = plan(services, &execution.rewriting(block), &query, None).await?;
+        let mut planned = plan(services, &execution.rewriting(block), &query, None).await?;
+        keep_order(&mut planned, &execution.settings);
         let physical = metered(planned.physical().await?)?;
         let mut made = execute_stream(physical, planned.state.task_ctx())?;
         // Columns that the table lacks by now are left out, and those that the view does not give get their defaults.

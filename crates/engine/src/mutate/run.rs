@@ -247,7 +247,7 @@ async fn commit_parts(
         let committed = commit(&services.catalog, &services.host, read_seq, preconditions, ops, profile);
         match committed {
             Ok(_) => {
-                log_parts(&held, &replaced, &written);
+                log_parts((services, execution), (PartEventKind::MutatePart, table), &replaced, &written);
                 Ok(Attempt::Done { parts })
             }
             // A durable record may name them.
@@ -266,11 +266,15 @@ async fn commit_parts(
     done
 }
 
-/// One event for each part that took another's place.
-fn log_parts(rewriting: &Rewriting, replaced: &[Arc<PartDescriptor>], written: &[SealedPart]) {
-    let (services, execution) = (&rewriting.changing.services, &rewriting.changing.execution);
+/// One event for each part that is new, or took the place of one of these.
+pub(super) fn log_parts(
+    (services, execution): (&Services, &Execution),
+    (kind, table): (PartEventKind, TableId),
+    replaced: &[Arc<PartDescriptor>],
+    written: &[SealedPart],
+) {
     let snapshot = services.catalog.snapshot();
-    let Some(state) = snapshot.table_by_id(rewriting.state.def.id) else { return };
+    let Some(state) = snapshot.table_by_id(table) else { return };
     for sealed in written.iter().map(SealedPart::descriptor) {
         let named = committed_part(&state, sealed.id);
         let part = named.as_deref().unwrap_or(sealed);
@@ -280,7 +284,7 @@ fn log_parts(rewriting: &Rewriting, replaced: &[Arc<PartDescriptor>], written: &
             merged_from: before.map(|part| part.name()).collect(),
             memory_peak: execution.memory.peak(),
             query_id: execution.query_id.clone(),
-            ..PartEvent::of(PartEventKind::MutatePart, &snapshot, &state.def, part, services.now_ms())
+            ..PartEvent::of(kind, &snapshot, &state.def, part, services.now_ms())
         });
     }
 }

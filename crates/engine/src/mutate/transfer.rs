@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::part_log::PartEventKind;
 use catalog::{Op, Precondition, TableState};
 use futures::StreamExt;
 use mergetree::Table;
@@ -15,7 +16,7 @@ use model::{ErrorCode, PartDescriptor, SealedPart, TableEngine};
 use sql::{PartitionTransfer, TransferKind};
 
 use super::rows::Changing;
-use super::run::{Reservation, TRIES_MAX, flush, reserve};
+use super::run::{Reservation, TRIES_MAX, flush, log_parts, reserve};
 use crate::commit::commit;
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
@@ -112,10 +113,9 @@ impl Transfer {
         // What comes from the table itself is there already.
         let is_same = from.def.id == to.def.id && statement.kind != TransferKind::Attach;
         let gone = match statement.kind {
-            _ if is_same => (Arc::clone(&to), Vec::new()),
-            TransferKind::Attach => (Arc::clone(&to), Vec::new()),
-            TransferKind::Replace => (Arc::clone(&to), of(&to)),
-            TransferKind::Move => (Arc::clone(&from), copied.clone()),
+            TransferKind::Replace if !is_same => (Arc::clone(&to), of(&to)),
+            TransferKind::Move if !is_same => (Arc::clone(&from), copied.clone()),
+            _ => (Arc::clone(&to), Vec::new()),
         };
         let may_be_empty = execution.settings.get_bool("allow_replace_partition_from_empty_source");
         if statement.kind == TransferKind::Replace && copied.is_empty() && !may_be_empty {
@@ -204,7 +204,10 @@ impl Transfer {
         let (services, execution) = (&self.services, &self.execution);
         let (read_seq, profile) = (execution.snapshot.seq(), Some(execution.profile.as_ref()));
         match commit(&services.catalog, &services.host, read_seq, preconditions, ops, profile) {
-            Ok(_) => Ok(Attempt::Done),
+            Ok(_) => {
+                log_parts((services, execution), (PartEventKind::NewPart, self.to.def.id), &[], &written);
+                Ok(Attempt::Done)
+            }
             // A durable record may name them.
             Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
             Err(error) => {
