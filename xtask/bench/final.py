@@ -76,7 +76,7 @@ def measure(args, out, table):
     for at, (name, _) in enumerate(ASKED, len(setup)):
         out.add(f"{table}: {name}", [run.seconds[at] for run in mine], [run.seconds[at] for run in other], "ms")
     again = [statistics.median(run.seconds[len(setup) + at] for run in mine) for at in (2, 9)]
-    out.add_ratio(f"{table}: our GROUP BY again without FINAL over with", "ratio", again[1] / again[0])
+    out.add_ratio(f"{table}: our GROUP BY again without FINAL over with", "median", again[1] / again[0])
     peaks = [[run.peak_bytes for run in runs] for runs in (mine, other)]
     out.add(f"{table}: peak memory", *peaks, "MB")
     different = [name for at, (name, _) in enumerate(ASKED, len(setup)) if not suites.alike(mine[0].answers[at], other[0].answers[at])]
