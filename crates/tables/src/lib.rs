@@ -7,6 +7,7 @@ pub mod temporary;
 pub mod row_expr;
 pub mod partition_ids;
 pub mod same_structure;
+pub mod changes;
 pub mod alias_columns;
 pub mod constraints;
 pub mod ttl;

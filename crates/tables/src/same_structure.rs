@@ -1,6 +1,6 @@
 //! Whether rows of one table are stored as those of another are.
 //!
-//! Invariant: columns are compared by their names and types, keys by their texts; ids differ. Must not know: rows.
+//! Invariant: columns are compared by their names and types, keys by their texts; ids and places differ. Must not know: rows.
 
 use std::sync::Arc;
 
@@ -22,7 +22,10 @@ pub fn same_structure(
     };
     let columns = |def: &TableDef| -> Vec<(String, String)> {
         let stored = def.stored_columns();
-        stored.map(|column| (column.name.to_string(), column.column_type.to_string())).collect()
+        let mut columns: Vec<(String, String)> =
+            stored.map(|column| (column.name.to_string(), column.column_type.to_string())).collect();
+        columns.sort();
+        columns
     };
     let texts = |keys: &[Arc<dyn model::RowExpr>]| -> Vec<String> {
         keys.iter().map(|key| key.text().to_owned()).collect()

@@ -14,7 +14,7 @@ const CRATE_LINES_MAX: usize = 15_000;
 /// `engine` waits for it when it is built.
 const FUNCTIONS_LINES_MAX: usize = 33_000;
 /// `engine` is to be cut and is not yet: what it has, rounded up to the next 500. The figure goes down only.
-const ENGINE_LINES_MAX: usize = 19_000;
+const ENGINE_LINES_MAX: usize = 18_700;
 /// As `engine`.
 const FORMATS_LINES_MAX: usize = 17_500;
 

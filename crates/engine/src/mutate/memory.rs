@@ -11,12 +11,12 @@ use futures::{StreamExt, stream};
 use model::ErrorCode;
 use sql::Mutation;
 
-use super::change::{Kind, Within};
-use super::checked::checked;
 use super::rows::Changing;
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
+use tables::changes::checked;
+use tables::changes::{Kind, Within};
 use tables::memory::Gathered;
 
 /// How often it begins anew because other rows came first.

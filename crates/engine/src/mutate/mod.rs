@@ -3,10 +3,6 @@
 //! Invariant: a statement is one transaction, decided on one snapshot: every part it touches is replaced, or none is.
 //! What is not matched stays byte for byte in parts that have no matching row, and value for value in the others.
 
-mod refused;
-mod change;
-mod expired;
-pub(crate) mod checked;
 mod queries;
 mod new_values;
 mod rows;

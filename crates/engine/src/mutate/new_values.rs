@@ -14,7 +14,7 @@ use boundary::error::Error;
 use functions::cast::{CastMode, cast_column};
 use model::{ColumnDef, ColumnId, RowExpr, TableDef};
 
-use super::change::Kind;
+use tables::changes::Kind;
 use tables::conform::Defaults;
 use tables::constraints::Constraints;
 use tables::nested::{Parts, complete, nested_of};

@@ -13,9 +13,9 @@ use mergetree::Table;
 use mergetree::write::PartRewriter;
 use model::{PartDescriptor, SealedPart};
 
-use super::change::{Change, Kind};
 use super::rows::Changing;
 use crate::context::execution::Rewritten;
+use tables::changes::{Change, Kind};
 
 /// What works on the parts of one table in one statement.
 pub(super) struct Rewriting {

@@ -17,8 +17,6 @@ use mergetree::merge::{MergePlan, MergeReason};
 use model::{ErrorCode, PartDescriptor, PartId, SealedPart, TableEngine, TableId};
 use sql::{Mutation, RowChange, RowCommand, Settings};
 
-use super::change::{Change, Within};
-use super::checked::checked;
 use super::memory;
 use super::part::{Outcome, Rewriting};
 use super::rows::Changing;
@@ -28,6 +26,8 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::uncommitted::UncommittedParts;
+use tables::changes::checked;
+use tables::changes::{Change, Within};
 
 /// How often it begins anew because merges came first.
 pub(super) const TRIES_MAX: usize = 50;

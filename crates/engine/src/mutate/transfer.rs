@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::FieldRef;
 use boundary::error::{Error, ErrorKind};
 use boundary::ledgers::part_log::PartEventKind;
 use catalog::{Op, Precondition, TableState};
@@ -174,6 +175,10 @@ impl Transfer {
         (settings.collapses, settings.partitions_max) = (false, 0);
         let mut sink = PartSink::new(self.target.clone(), settings)?;
         let schema = self.to.def.arrow_schema();
+        let names: Vec<_> = self.from.def.stored_columns().map(|column| column.name.as_ref()).collect();
+        let place = |field: &FieldRef| names.iter().position(|name| *name == field.name());
+        let places: Option<Vec<usize>> = schema.fields().iter().map(place).collect();
+        let places = places.ok_or_else(|| Error::internal("a column of the other table is not there"))?;
         let progress = &self.execution.progress;
         for part in &self.copied {
             let of = Rewritten::Part { state: Arc::new(self.from.only(Some(part))), is_numbered: true };
@@ -181,7 +186,7 @@ impl Transfer {
             while let Some(batch) = rows.next().await {
                 let batch = batch?;
                 progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
-                let columns = batch.columns().to_vec();
+                let columns = places.iter().map(|at| Arc::clone(batch.column(*at))).collect();
                 let batch = arrow::array::RecordBatch::try_new(Arc::clone(&schema), columns);
                 sink.write(batch.map_err(|e| Error::internal(e.to_string()))?)?;
             }

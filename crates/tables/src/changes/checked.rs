@@ -13,10 +13,13 @@ use sql::{Expr, Mutation, RowChange, RowCommand};
 use super::change::{Change, Kind, Within, default_of};
 use super::{expired, refused};
 
-use tables::partition_ids::partition_id;
+use crate::partition_ids::partition_id;
 
 /// The commands of `mutation` as changes of a table.
-pub(crate) fn checked(
+///
+/// # Errors
+/// A command names what is not there, or changes what must not change.
+pub fn checked(
     state: &SessionState,
     mutation: &Mutation,
     def: &TableDef,

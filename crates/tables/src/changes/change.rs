@@ -11,14 +11,14 @@ use sql::escape::quote_text;
 
 /// One command.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub struct Change {
     pub kind: Kind,
     pub within: Within,
 }
 
 /// What becomes of rows.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     Delete {
         condition: Expr,
         /// Only of parts that are nothing but such rows.
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
 
 /// Which parts it is about.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Within {
+pub enum Within {
     All,
     /// By its id.
     Partition(String),
@@ -50,7 +50,8 @@ pub(crate) enum Within {
 }
 
 impl Change {
-    pub(crate) fn concerns(&self, part: &PartDescriptor) -> bool {
+    /// Whether it is about rows of a part.
+    pub fn concerns(&self, part: &PartDescriptor) -> bool {
         match &self.within {
             Within::All => true,
             Within::Partition(name) => part.partition.name() == name,
