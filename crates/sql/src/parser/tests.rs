@@ -222,7 +222,10 @@ fn what_is_not_understood_is_an_error_with_its_code() {
     check("SELECT * FROM t FINAL AS x", "181 what stands here does not support FINAL");
     check("SELECT 1 +", "62 syntax error: failed at position 11 (end of query): expected an expression");
     check("SYSTEM RELOAD CONFIG", "48 SYSTEM RELOAD CONFIG is not supported");
-    check("ALTER TABLE t ATTACH PARTITION 1", "48 ALTER TABLE .. ATTACH PARTITION is not supported");
+    check(
+        "ALTER TABLE t ATTACH PARTITION 1",
+        "48 ALTER TABLE .. ATTACH PARTITION without FROM is not supported",
+    );
     check("CREATE MATERIALIZED VIEW v AS SELECT 1", "62 syntax error: failed at position 28");
     check("CREATE TABLE t (a UInt7) ENGINE = Memory", "50 unknown type \"UInt7\"");
     check("CREATE TABLE t (a UInt8) ENGINE = Foo", "56 unknown table engine \"Foo\"");
