@@ -1,6 +1,6 @@
 //! Physical plans of our own: parts and units of loads as scans, and steps of queries that DataFusion does not have.
 //!
-//! `provider` makes tables of ours into scans, `nodes` are the operators, `rules` holds back what DataFusion would do to rows, `adopt` finds what of a load can be copied,
+//! `provider` makes tables of ours into scans, `nodes` are the operators, `unary` is what those of one input have in common, `rules` holds back what DataFusion would do to rows, `adopt` finds what of a load can be copied,
 //! `operators` tells what a plan counted, `profile` where a statement's time went, `budget` what it may use. `engine` puts plans together out of both; doors do not
 //! name this crate.
 //!

@@ -45,9 +45,9 @@ pub(crate) fn sink_settings(
     (sink, sinks)
 }
 
-/// How many of `sinks` may work side by side on rows of a body, or of a query. They number their blocks as they end: where
-/// rows come in an order, and the last row of a key is the one that stays, or a log keeps them, one sink stores them in it. Whoever says how many
-/// has as many.
+/// How many of `sinks` may work side by side on rows of a body, or of a query. They number their blocks as they end. Where
+/// rows come in an order, and the last row of a key stays or a log keeps them all, one sink stores them in it. Whoever says
+/// how many has as many.
 pub(super) fn sinks_of(
     def: &TableDef,
     settings: &Settings,

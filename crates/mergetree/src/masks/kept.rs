@@ -1,7 +1,7 @@
 //! Masks that were computed, kept for the queries to come.
 //!
-//! Invariant: what is given is of exactly the rows that are asked about; masks of parts that are gone are dropped when a new
-//! one is kept. A mask that finds no room is computed anew by each query. Must not know: how masks are computed.
+//! Invariant: what is given is of exactly the rows that are asked about; what is of parts and rows that are gone is dropped
+//! when something new comes. A mask that finds no room is computed anew by each query. Must not know: how masks are computed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,6 +35,17 @@ pub struct Signature {
 }
 
 impl Signature {
+    /// Whether this source is among these, with as many rows or others.
+    fn has(&self, source: &SourceId) -> bool {
+        match source {
+            SourceId::Part(_) => self.sources.contains(source),
+            SourceId::Rows { partition, first_block, .. } => self.sources.iter().any(|other| {
+                matches!(other, SourceId::Rows { partition: of, first_block: other, .. }
+                    if other == first_block && of == partition)
+            }),
+        }
+    }
+
     /// Whether `later` has these sources and more rows of the log behind them.
     fn comes_before(&self, later: &Signature) -> bool {
         let same = |(one, two): (&SourceId, &SourceId)| match (one, two) {
@@ -88,7 +99,12 @@ impl MaskCache {
     }
 
     /// How many rows queries have merged because there is no mask of these sources, nor of them with fewer rows of the log.
-    pub fn merged_rows(&self, table: TableId, signature: &Signature) -> Arc<AtomicU64> {
+    pub fn merged_rows(
+        &self,
+        table: TableId,
+        signature: &Signature,
+        is_live: impl Fn(&SourceId) -> bool,
+    ) -> Arc<AtomicU64> {
         let mut tables = self.tables.lock();
         let known = tables.entry(table).or_default();
         let counted = known.iter_mut().find(|known| {
@@ -99,7 +115,7 @@ impl MaskCache {
             known.signature = signature.clone();
             return Arc::clone(&known.merged_rows);
         }
-        known.drain(..(known.len() + 1).saturating_sub(KNOWN_MAX));
+        make_room(known, is_live);
         let merged_rows = Arc::<AtomicU64>::default();
         known.push(Known {
             signature: signature.clone(),
@@ -115,10 +131,10 @@ impl MaskCache {
         table: TableId,
         signature: &Signature,
         masks: &Arc<Vec<RowMask>>,
-        is_live: impl Fn(PartId) -> bool,
+        is_live: impl Fn(&SourceId) -> bool,
     ) {
         let mut tables = self.tables.lock();
-        make_room(tables.entry(table).or_default(), signature, is_live);
+        make_room(tables.entry(table).or_default(), |source| is_live(source) && !signature.has(source));
         let bytes =
             masks.iter().map(RowMask::bytes).sum::<u64>() + size_of_val(signature.sources.as_slice()) as u64;
         let granted = self.memory.try_grant("masks", bytes).or_else(|_| {
@@ -139,16 +155,9 @@ impl MaskCache {
     }
 }
 
-/// Forgets what is known of rows that are in `signature`, or are no more, and makes room for it.
-fn make_room(known: &mut Vec<Known>, signature: &Signature, is_live: impl Fn(PartId) -> bool) {
-    let is_new = |source: &SourceId| match source {
-        SourceId::Part(part) => !is_live(*part) || signature.sources.contains(source),
-        SourceId::Rows { partition, first_block, .. } => signature.sources.iter().any(|other| {
-            matches!(other, SourceId::Rows { partition: of, first_block: other, .. }
-                if other == first_block && of == partition)
-        }),
-    };
-    known.retain(|known| !known.signature.sources.iter().any(is_new));
+/// Forgets what is known of rows of which some are not to be kept, and makes room for one more.
+fn make_room(known: &mut Vec<Known>, stays: impl Fn(&SourceId) -> bool) {
+    known.retain(|known| known.signature.sources.iter().all(&stays));
     let beyond = (known.len() + 1).saturating_sub(KNOWN_MAX);
     known.drain(..beyond);
 }

@@ -4,7 +4,7 @@
 //! key of its closest rival, found by doubling steps, so inputs that hardly overlap cost a few comparisons per batch.
 //! Without a key the inputs simply follow each other. Invariant: stable. Rows with equal keys come in the order of the
 //! inputs, and within an input as they stand. An input that is not in order is an error, never a wrong result.
-//! Must not know: any column but those of the key.
+//! Must not know: what columns besides those of the key mean.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A range of the rows of one input, with the columns of the result.
+//! A range of the rows of one input, with the columns of the result; or rows that are held, in the same words.
 //!
 //! Invariant: batches have rows, and together exactly those of the range. A range is opened when its first batch is
 //! asked for, so a hundred inputs that follow each other are not all read at once.

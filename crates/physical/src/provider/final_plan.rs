@@ -33,7 +33,7 @@ use tokio::sync::OnceCell;
 use super::final_scan::{Merged, Source};
 use super::in_order::one_behind_the_other;
 use super::key_ranges::{Item, apart, cuts};
-use super::masks::{MaskRange, MaskedParts, MaskedRows, Masks, Place, SharedMasks};
+use super::masks::{MaskRange, MaskedParts, MaskedRows, Masks, Place, SharedMasks, is_there};
 use super::part_bounds::prune;
 use super::table::MergeTreeTable;
 use crate::error::into_datafusion;
@@ -160,7 +160,8 @@ impl FinalScan<'_> {
         let to_extend = before.as_ref().and_then(|before| rows_to_extend(&sources, before));
         if is_narrow {
             let taken = to_extend.unwrap_or_else(|| items.iter().map(Item::rows).sum());
-            let merged_rows = cache.merged_rows(id, &signature);
+            let state = &self.stored.state;
+            let merged_rows = cache.merged_rows(id, &signature, |source| is_there(state, source));
             if merged_rows.load(Ordering::Relaxed) < taken {
                 return Way::Merged(Some(merged_rows));
             }

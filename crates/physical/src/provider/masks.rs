@@ -20,7 +20,7 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use mergetree::Table;
-use mergetree::masks::{MaskCache, MaskJob, MaskSource, RowMask, Signature, extend};
+use mergetree::masks::{MaskCache, MaskJob, MaskSource, RowMask, Signature, SourceId, extend};
 use model::saturating::usize_of;
 use model::{PartDescriptor, PartId, TableId};
 use parking_lot::Mutex;
@@ -49,13 +49,13 @@ type Computed = OnceCell<Arc<Vec<RowMask>>>;
 pub struct SharedMasks {
     kept: MaskCache,
     running: Mutex<HashMap<(TableId, Signature), Weak<Computed>>>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 impl SharedMasks {
     /// Computes as many as there are threads, at most.
     pub fn new(kept: MaskCache, threads: usize) -> SharedMasks {
-        SharedMasks { kept, running: Mutex::default(), permits: Semaphore::new(threads.max(1)) }
+        SharedMasks { kept, running: Mutex::default(), permits: Arc::new(Semaphore::new(threads.max(1))) }
     }
 
     pub fn kept(&self) -> &MaskCache {
@@ -130,7 +130,7 @@ impl Masks {
                 return Ok(known);
             }
             let masks = Arc::new(self.compute(range, context).await?);
-            kept.keep(id, &range.signature, &masks, |part| self.state.part(part).is_some());
+            kept.keep(id, &range.signature, &masks, |source| is_there(&self.state, source));
             Ok::<_, DataFusionError>(masks)
         };
         cell.get_or_try_init(find).await.cloned()
@@ -139,13 +139,15 @@ impl Masks {
     async fn compute(&self, range: &MaskRange, context: &TaskContext) -> Result<Vec<RowMask>> {
         let checks = context.session_config().get_extension::<PartChecks>();
         let checks = checks.ok_or_else(|| internal_datafusion_err!("no threads to read parts with"))?;
-        let permit = self.shared.permits.acquire().await;
-        let _permit = permit.map_err(|e| internal_datafusion_err!("masks are no longer computed: {e}"))?;
+        let permit = Arc::clone(&self.shared.permits).acquire_owned().await;
+        let permit = permit.map_err(|e| internal_datafusion_err!("masks are no longer computed: {e}"))?;
         let cancelled = Arc::<AtomicBool>::default();
         let _waiting = Waiting(Arc::clone(&cancelled));
         let (table, sources, before) = (self.table.clone(), range.sources.clone(), range.before.clone());
         let memory = MemoryConsumer::new("masks of FINAL").register(context.memory_pool());
         let work = move || {
+            // Given back when the work is done, whoever looks at its result.
+            let _permit = permit;
             let job = MaskJob::open(&table, &sources).map_err(into_datafusion)?;
             memory.try_grow(usize_of(job.memory_bytes()))?;
             let masks = match before {
@@ -156,6 +158,16 @@ impl Masks {
         };
         let masks = checks.runtimes.spawn_blocking("mask", work).await;
         masks.map_err(|e| internal_datafusion_err!("a mask was not computed: {e}"))?
+    }
+}
+
+/// Whether rows that something is known of are still in the table.
+pub(super) fn is_there(state: &TableState, source: &SourceId) -> bool {
+    match source {
+        SourceId::Part(part) => state.part(*part).is_some(),
+        SourceId::Rows { first_block, .. } => {
+            state.inline().next().is_some_and(|rows| rows.block <= *first_block)
+        }
     }
 }
 
