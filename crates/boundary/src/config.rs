@@ -6,12 +6,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use catalog::Collection;
+use shared::RootPlace;
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Folder of the database; `None` makes a temporary one that is removed when the database closes.
+    /// Folder of the database; `None` makes a temporary one that is removed when the database closes. Of a shared root it is the
+    /// folder of what this process keeps of it.
     pub root: Option<PathBuf>,
+    /// Then the database is in a store.
+    pub shared: Option<RootPlace>,
     /// Bytes everything together may hold; `None` takes four fifths of what the machine (or its cgroup) has.
     pub memory_bytes_max: Option<u64>,
     /// Bytes of parts kept without their compression (`uncompressed_cache_size`); `None` takes a fifth of the memory.
@@ -50,6 +54,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             root: None,
+            shared: None,
             memory_bytes_max: None,
             uncompressed_cache_bytes: None,
             threads: None,

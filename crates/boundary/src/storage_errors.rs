@@ -10,6 +10,7 @@ use mergetree::TableError;
 use model::{ErrorCode, PartDescriptor};
 use parts::PartError;
 use physical::PhysicalError;
+use shared::SharedError;
 
 use crate::error::{Error, ErrorKind};
 
@@ -85,6 +86,9 @@ impl From<&CatalogError> for Error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => {
                 (ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE)
             }
+            CatalogError::NotLogged(AppendRefused::Unreachable { .. }) => {
+                (ErrorKind::Unavailable, ErrorCode::NETWORK_ERROR)
+            }
             CatalogError::NotLogged(_) => (ErrorKind::Limit, ErrorCode::UNKNOWN_EXCEPTION),
             CatalogError::Log(_) | CatalogError::Poisoned(_) | CatalogError::Outrun(_) => {
                 (ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION)
@@ -92,6 +96,9 @@ impl From<&CatalogError> for Error {
         };
         let hint = match error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
+            CatalogError::NotLogged(AppendRefused::Unreachable { .. }) => {
+                "nothing of this statement was written; try again when the store answers"
+            }
             CatalogError::Log(LogError::Locked { .. }) => "end that process, or give another folder",
             CatalogError::Log(LogError::TooNew { .. }) => "use the newer version of Gristmill that wrote it",
             CatalogError::Log(LogError::Corruption { .. }) => "restore the folder from a copy",
@@ -103,6 +110,44 @@ impl From<&CatalogError> for Error {
         Error::new(kind, code, error.to_string()).with_hint(hint)
     }
 }
+
+impl From<SharedError> for Error {
+    fn from(error: SharedError) -> Error {
+        let text = error.to_string();
+        let (kind, code, hint) = match error {
+            SharedError::Catalog(error) => return error.into(),
+            SharedError::Unreachable { .. } => (ErrorKind::Unavailable, ErrorCode::S3_ERROR, UNREACHABLE),
+            SharedError::Url(_) => (ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, ROOT_URL),
+            SharedError::InUse { .. } => (
+                ErrorKind::Unavailable,
+                ErrorCode::CANNOT_OPEN_FILE,
+                "give each server a cache folder of its own",
+            ),
+            SharedError::Folder { .. } => {
+                (ErrorKind::Unavailable, ErrorCode::CANNOT_OPEN_FILE, "name a folder that can be written")
+            }
+            SharedError::NotARoot { .. } => {
+                (ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, "nothing was written there")
+            }
+            SharedError::NoConditions { .. } => (
+                ErrorKind::Unsupported,
+                ErrorCode::NOT_IMPLEMENTED,
+                "use a store that knows If-None-Match, as S3 does",
+            ),
+            SharedError::TooNew { .. } => (
+                ErrorKind::Unsupported,
+                ErrorCode::UNKNOWN_EXCEPTION,
+                "use the newer version of Gristmill that wrote it",
+            ),
+            SharedError::Damaged { .. } => (ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, PUT_BACK),
+        };
+        Error::new(kind, code, text).with_hint(hint)
+    }
+}
+
+const UNREACHABLE: &str = "see whether the bucket is there, AWS_ENDPOINT_URL and AWS_REGION name where it is, and the keys may \
+                           read and write it";
+const ROOT_URL: &str = "it is s3://bucket/prefix, gs://bucket/prefix, an endpoint's URL with bucket and prefix, or file:///folder";
 
 impl From<TableError> for Error {
     fn from(error: TableError) -> Error {

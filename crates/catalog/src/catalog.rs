@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use commitlog::{
-    AppendRefused, CommitLog, Deliver, LocalLog, LogConfig, LogError, LogFolder, OpenedLog, ReplayedRecord,
+    AppendRefused, CommitLog, Deliver, LocalLog, LogConfig, LogError, LogFolder, LogTail, OpenedLog,
+    ReplayedRecord,
 };
 use host::{Host, random};
 use model::saturating::u64_of;
@@ -29,7 +30,8 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::admit::RefusedWhy;
-use crate::checkpoint::{self, CheckpointError};
+use crate::checkpoint::CheckpointError;
+use crate::checkpoint_home::CheckpointHome;
 use crate::finding::Finding;
 use crate::op::{Op, Transaction};
 use crate::op_format::decode_transaction;
@@ -113,6 +115,11 @@ pub struct Catalog {
     config: CatalogConfig,
     queue: Arc<Queue>,
     writer: Mutex<Writer>,
+    /// The end of the log, where others append to it.
+    tail: Option<Arc<dyn LogTail>>,
+    /// The oldest seq that other processes still read.
+    others_horizon: AtomicU64,
+    home: CheckpointHome,
     /// Held for the time it takes to copy or set a pointer.
     published: RwLock<Arc<State>>,
     newest: watch::Sender<Seq>,
@@ -130,6 +137,8 @@ struct Writer {
     stopped: Option<Cow<'static, str>>,
     /// Bytes of transactions logged since the checkpoint this process began with.
     logged_bytes: u64,
+    /// The latest time that a transaction of the log has: time in it does not go back, whoever appends.
+    last_ms: u64,
 }
 
 /// What is known of checkpoints on disk.
@@ -157,7 +166,8 @@ impl Catalog {
     /// Reads the newest readable checkpoint, then the log from there on. Creates no record.
     pub fn open(host: &Host, root: &Path, config: CatalogConfig) -> Result<Catalog, CatalogError> {
         let folder = LogFolder::below(root);
-        Catalog::open_on(host, root, config, |after, deliver| {
+        let home = CheckpointHome::folder(host, root);
+        Catalog::open_on(host, root, home, config, |after, deliver| {
             let log = LocalLog::open(host, &folder, after, deliver, config.log)?;
             let (findings, anchor) = (log.findings().to_vec(), *log.anchor());
             let (checkpoint_seq, held_until_ms) = (anchor.checkpoint_seq, anchor.held_until_ms);
@@ -169,32 +179,36 @@ impl Catalog {
     fn open_on(
         host: &Host,
         root: &Path,
+        home: CheckpointHome,
         config: CatalogConfig,
         open_log: impl FnOnce(u64, Deliver<'_>) -> Result<OpenedLog, LogError>,
     ) -> Result<Catalog, CatalogError> {
-        let mut recovered = recover(host, root)?;
+        let mut recovered = recover(&home)?;
         let after = recovered.after();
-        let mut logged_bytes = 0;
+        let (mut logged_bytes, mut last_ms) = (0, 0);
         let mut deliver = |record: ReplayedRecord| {
             logged_bytes += bytes_of(&record.transactions);
-            replay_record(&mut recovered.state, &record)
+            last_ms = replay_record(&mut recovered.state, &record)?.max(last_ms);
+            Ok(())
         };
         let opened = open_log(after, &mut deliver);
         let opened = opened.map_err(|error| recovered.because(error))?;
         let OpenedLog { log, findings: of_log, checkpoint_seq, held_until_ms } = opened;
-        let dir = checkpoint::dir_of(root);
-        let findings = recovered.findings(&dir, &of_log, Seq(checkpoint_seq))?;
+        let findings = recovered.findings(&home, &of_log, Seq(checkpoint_seq))?;
         let Recovered { state, from, .. } = recovered;
         // The lock is ours now: nobody is writing these.
-        checkpoint::remove_leftovers(&*host.disk, &dir)
-            .map_err(|source| CheckpointError::Io { path: dir.clone(), source })?;
+        home.remove_leftovers()?;
+        let tail = log.tail();
         let seq = state.seq();
         Ok(Catalog {
             host: host.clone(),
             root: root.to_owned(),
             config,
             queue: Arc::default(),
-            writer: Mutex::new(Writer { log, stopped: None, logged_bytes }),
+            writer: Mutex::new(Writer { log, stopped: None, logged_bytes, last_ms }),
+            tail,
+            others_horizon: AtomicU64::new(u64::MAX),
+            home,
             published: RwLock::new(Arc::new(state)),
             newest: watch::Sender::new(seq),
             poisoned: AtomicBool::new(false),
@@ -240,7 +254,7 @@ impl Catalog {
 
     /// The oldest seq a snapshot still reads; what was removed at or below it is invisible to all.
     pub fn horizon(&self) -> Seq {
-        self.pins.oldest_or(|| self.seq())
+        self.own_horizon().min(Seq(self.others_horizon.load(Ordering::Acquire)))
     }
 
     pub fn root(&self) -> &Path {
@@ -249,37 +263,6 @@ impl Catalog {
 
     pub fn host(&self) -> &Host {
         &self.host
-    }
-
-    /// Writes a checkpoint of the newest state unless there is one, and drops what only older ones need. Commits go on
-    /// meanwhile.
-    pub fn checkpoint(&self) -> Result<Seq, CatalogError> {
-        let mut known = self.checkpoints.lock();
-        let (state, covered_bytes) = {
-            let writer = self.writer.lock();
-            (Arc::clone(&self.published.read()), writer.logged_bytes)
-        };
-        let seq = state.seq();
-        if seq == Seq::ZERO || known.newest == Some(seq) {
-            return Ok(seq);
-        }
-        let dir = checkpoint::dir_of(&self.root);
-        let disk = &*self.host.disk;
-        checkpoint::write(&self.host, &dir, &state)?;
-        // The log keeps reaching back to the checkpoint before, in case this one is damaged later.
-        let previous = known.newest.replace(seq);
-        known.covered_bytes = covered_bytes;
-        let kept: Vec<Seq> = previous.into_iter().chain([seq]).collect();
-        let io_error = |source| CheckpointError::Io { path: dir.clone(), source };
-        // Known to be there before what it replaces goes.
-        let needed_from = previous.map_or(1, |previous| previous.next().0);
-        self.writer.lock().log.pin_checkpoint(seq.0, needed_from).map_err(io_error)?;
-        self.host.faults.hit("catalog.checkpoint.drop").map_err(io_error)?;
-        checkpoint::remove_others(disk, &dir, &kept).map_err(io_error)?;
-        if let Some(previous) = previous {
-            self.writer.lock().log.drop_before(previous.next().0).map_err(io_error)?;
-        }
-        Ok(seq)
     }
 
     /// What the open came across, and went on after.
@@ -309,27 +292,19 @@ impl Catalog {
     pub fn held_until_ms(&self) -> u64 {
         self.held_until_ms.load(Ordering::Acquire)
     }
-
-    /// Writes a checkpoint when enough log has been written since the last one.
-    pub fn checkpoint_if_due(&self) -> Result<Option<Seq>, CatalogError> {
-        let covered_bytes = self.checkpoints.lock().covered_bytes;
-        let logged_bytes = self.writer.lock().logged_bytes;
-        if logged_bytes.saturating_sub(covered_bytes) < self.config.checkpoint_log_bytes {
-            return Ok(None);
-        }
-        self.checkpoint().map(Some)
-    }
 }
 
-fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<(), LogError> {
-    let seq = Seq(record.seq);
+/// Returns the latest time in the record, 0 if it has none.
+fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<u64, LogError> {
+    let (seq, mut last_ms) = (Seq(record.seq), 0);
     for bytes in &record.transactions {
         let unreadable = |source| LogError::Replay { seq: record.seq, source };
         let transaction = decode_transaction(bytes).map_err(|error| unreadable(error.into()))?;
         let moment = Moment { seq, at_ms: transaction.at_ms };
+        last_ms = last_ms.max(transaction.at_ms);
         state.apply(moment, &transaction.ops).map_err(|error| unreadable(error.into()))?;
     }
-    Ok(())
+    Ok(last_ms)
 }
 
 fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
@@ -339,9 +314,12 @@ fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
 mod queue;
 mod commits;
 mod recovery;
+mod checkpoints;
+mod shared;
 
 pub use recovery::{ReadRoot, read_root};
 use recovery::{Recovered, recover};
+pub use shared::SharedRoot;
 
 #[cfg(test)]
 mod tests;

@@ -67,7 +67,8 @@ pub fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Seq>> {
     Ok(found)
 }
 
-fn seq_of(name: &str) -> Option<Seq> {
+/// The seq in the name of a checkpoint.
+pub fn seq_of(name: &str) -> Option<Seq> {
     let digits = name.strip_suffix(".parquet").filter(|digits| digits.len() == 20)?;
     digits.parse().ok().map(Seq)
 }
@@ -126,6 +127,11 @@ pub fn write(host: &Host, dir: &Path, state: &State) -> Result<u64, CheckpointEr
 pub fn read(disk: &dyn Disk, path: &Path) -> Result<State, CheckpointError> {
     let bytes =
         read_all(disk, path).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })?;
+    decode(path, bytes)
+}
+
+/// The state in a checkpoint that was read from `path`.
+pub fn decode(path: &Path, bytes: Bytes) -> Result<State, CheckpointError> {
     let mut rebuild = Rebuild::default();
     let seq = read_rows(path, bytes, &mut |fact| rebuild.add(fact))?;
     rebuild.finish(seq).map_err(|error| classify(path, error))

@@ -22,6 +22,7 @@ pub mod pins;
 pub mod snapshot;
 pub mod fact_format;
 pub mod checkpoint;
+mod checkpoint_home;
 pub mod inspect;
 pub mod finding;
 pub mod catalog;
@@ -32,10 +33,11 @@ mod generated;
 
 pub use admit::RefusedWhy;
 pub use catalog::{
-    Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes, ReadRoot, read_root,
+    Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes, ReadRoot, SharedRoot,
+    read_root,
 };
 pub use collections::{Collection, CollectionValue, Collections};
-pub use commitlog::HELD_UNTIL_TOLD;
+pub use commitlog::{HELD_UNTIL_TOLD, ObjectLogConfig};
 pub use exports::{ExportState, Exports};
 pub use finding::Finding;
 pub use functions::Functions;

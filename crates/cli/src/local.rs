@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use engine::{BodyStream, Config, Database, Error, FormatKind};
+use engine::{BodyStream, Config, Database, Error, FormatKind, RootPlace};
 use futures::{StreamExt, stream};
 use host::{Host, Runtimes};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, stdin};
@@ -31,6 +31,12 @@ pub(crate) struct LocalArgs {
     /// Folder of the database; without it a temporary one, removed at the end
     #[arg(long)]
     path: Option<PathBuf>,
+    /// Instead of a folder: a root that servers use, too, as s3://bucket/prefix or file:///folder
+    #[arg(long, value_name = "URL", conflicts_with = "path")]
+    shared: Option<String>,
+    /// Folder for what is kept of the shared root; without it a temporary one, removed at the end
+    #[arg(long, value_name = "DIR", requires = "shared")]
+    cache: Option<PathBuf>,
     /// TOML file with [named_collections.NAME] tables
     #[arg(long)]
     config: Option<PathBuf>,
@@ -65,7 +71,8 @@ pub(crate) fn run(args: &LocalArgs, host: &Host, runtimes: &Runtimes) -> Result<
     let format = output_format(args.format.as_deref())?;
     let configuration = args.config.as_deref().map(configuration::read).transpose()?.unwrap_or_default();
     let database = Database::open(Config {
-        root: args.path.clone(),
+        root: args.path.clone().or_else(|| args.cache.clone()),
+        shared: args.shared.clone().map(|url| RootPlace { url, ..RootPlace::default() }),
         named_collections: configuration.named_collections,
         ..Config::default()
     })?;

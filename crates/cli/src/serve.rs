@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use engine::{Config, Database};
+use engine::{Config, Database, RootPlace};
 use host::{Clock, Host, Runtimes};
 use model::saturating::millis_of;
 use server::{Server, ServerConfig, User, Verifier};
@@ -31,6 +31,12 @@ pub(crate) struct ServerArgs {
     /// Folder of the database; created when absent
     #[arg(long)]
     path: Option<PathBuf>,
+    /// Instead of a folder: a root that other servers use, too, as s3://bucket/prefix or file:///folder
+    #[arg(long, value_name = "URL", conflicts_with = "path")]
+    shared: Option<String>,
+    /// Folder for what this server keeps of the shared root; it may be deleted while the server is stopped
+    #[arg(long, value_name = "DIR", conflicts_with = "path")]
+    cache: Option<PathBuf>,
     /// TOML file with addresses, users, limits and named collections
     #[arg(long)]
     config: Option<PathBuf>,
@@ -42,13 +48,22 @@ pub(crate) struct ServerArgs {
 /// The command.
 pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     let file = args.config.as_deref().map(|path| read_with(path, parse)).transpose()?.unwrap_or_default();
-    let path = args.path.clone().or_else(|| file.path.clone());
-    let path = path.ok_or_else(|| Failure::new("the server needs a folder: --path DIR"))?;
+    let shared = shared_root(args, &file)?;
+    let path = match &shared {
+        None => args.path.clone().or_else(|| file.path.clone()),
+        Some(_) => args.cache.clone().or_else(|| file.cache_path.clone()),
+    };
+    let needed = match &shared {
+        None => "the server needs a folder: --path DIR, or --shared URL with --cache DIR",
+        Some(_) => "a server of a shared root needs a folder for what it keeps of it: --cache DIR",
+    };
+    let path = path.ok_or_else(|| Failure::new(needed))?;
     start_log(Arc::clone(&host.clock));
     let defaults = Config::default();
     let scrub_interval = file.scrub_interval.map(millis_of);
     let database = Database::open(Config {
         root: Some(path.clone()),
+        shared,
         memory_bytes_max: file.memory_bytes,
         uncompressed_cache_bytes: file.uncompressed_cache_bytes,
         scrub_interval_ms: scrub_interval.unwrap_or(defaults.scrub_interval_ms),
@@ -70,6 +85,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     let mut asked = runtimes.block_on(async { Asked::new() })?;
     let config = server_config(args, file, path);
     let server = Server::start(config, Arc::clone(&database), host.clone(), runtimes.clone())?;
+    database.listens_at(server.addresses());
     for address in server.addresses() {
         terminal::line(&format!("listening on {address}"))?;
         tracing::info!(%address, "listening");
@@ -86,6 +102,21 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
         }
     });
     Ok(())
+}
+
+/// What the command line says of a shared root, before what the file says.
+fn shared_root(args: &ServerArgs, file: &ServerFile) -> Result<Option<RootPlace>, Failure> {
+    let of_file = file.shared.clone().filter(|_| args.path.is_none());
+    match (&args.shared, of_file) {
+        (None, Some(_)) if file.path.is_some() => Err(Failure::new(
+            "the configuration file names a folder (path) and a shared root ([shared]): one of them is enough",
+        )),
+        (None, of_file) => Ok(of_file),
+        (Some(url), of_file) => {
+            let of_file = of_file.unwrap_or_default();
+            Ok(Some(RootPlace { url: url.clone(), ..of_file }))
+        }
+    }
 }
 
 async fn stop(server: Server, database: Arc<Database>) {

@@ -20,6 +20,12 @@
 //! database = "web"
 //! [limits]
 //! statements = 50
+//! [shared]                           # instead of path: a root that other servers use, too
+//! url = "s3://bucket/prefix"
+//! cache_path = "/var/cache/gristmill"
+//! cache_bytes = 100_000_000_000      # half of what is free there unless given
+//! endpoint = "http://minio:9000"     # AWS_ENDPOINT_URL unless given
+//! region = "eu-central-1"            # AWS_REGION unless given; keys come from the environment
 //! ```
 //! Invariant: as of `configuration`: what is not understood is an error that names the key and never a value.
 
@@ -28,7 +34,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use engine::Collection;
+use engine::{Collection, RootPlace};
 use model::saturating::usize_of;
 use server::{Limits, TlsConfig, User, Verifier};
 use toml_edit::{Item, TableLike};
@@ -39,6 +45,8 @@ use crate::configuration::{document, named_collections};
 #[derive(Debug, Default)]
 pub(crate) struct ServerFile {
     pub path: Option<PathBuf>,
+    pub shared: Option<RootPlace>,
+    pub cache_path: Option<PathBuf>,
     pub listen: Vec<SocketAddr>,
     pub memory_bytes: Option<u64>,
     pub uncompressed_cache_bytes: Option<u64>,
@@ -83,17 +91,41 @@ pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
                 let users = table(key, item)?;
                 file.users = users.iter().map(|(name, item)| user(name, item)).collect::<Result<_, _>>()?;
             }
+            "shared" => {
+                let shared = table(key, item)?;
+                file.shared = Some(shared_root(shared)?);
+                file.cache_path =
+                    shared.get("cache_path").map(|item| path_of("shared.cache_path", item)).transpose()?;
+            }
             "limits" => file.limits = limits(table(key, item)?)?,
             "named_collections" => file.named_collections = named_collections(item)?,
             _ => {
                 return Err(format!(
                     "\"{key}\" is not known; there are path, listen, memory_bytes, uncompressed_cache_size, orphans_lifetime, scrub_interval, \
-                     display_name, allowed_origin, host_names, metrics_users, remote_url_allow_hosts, user_files, tls, users, limits and named_collections"
+                     display_name, allowed_origin, host_names, metrics_users, remote_url_allow_hosts, user_files, shared, tls, users, limits and named_collections"
                 ));
             }
         }
     }
     Ok(file)
+}
+
+fn shared_root(table: &dyn TableLike) -> Result<RootPlace, String> {
+    known(table, "shared", &["url", "cache_path", "cache_bytes", "endpoint", "region"])?;
+    let part = |key: &str| table.get(key).map(|item| text_of(&format!("shared.{key}"), item)).transpose();
+    Ok(RootPlace {
+        url: part("url")?.ok_or("\"shared\" has no \"url\"")?,
+        endpoint: part("endpoint")?,
+        region: part("region")?,
+        cache_bytes: table
+            .get("cache_bytes")
+            .map(|item| number_of("shared.cache_bytes", item))
+            .transpose()?,
+    })
+}
+
+fn path_of(key: &str, item: &Item) -> Result<PathBuf, String> {
+    Ok(text_of(key, item)?.into())
 }
 
 fn tls(table: &dyn TableLike) -> Result<TlsConfig, String> {

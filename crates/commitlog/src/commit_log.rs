@@ -1,13 +1,15 @@
 //! What a commit log is to the one who appends to it: the contract, method by method.
 //!
-//! [`LocalLog`](crate::LocalLog) is one, in a folder that one process holds. The contract has room for a log in an object
-//! store, where a record is an object that is created under its seq unless one is there. Other writers exist then, and an
+//! [`LocalLog`](crate::LocalLog) is one, in a folder that one process holds. [`ObjectLog`](crate::ObjectLog) is one in a store of
+//! objects, where a record is an object that is created under its seq unless one is there. Other writers exist then, and an
 //! answer can get lost on its way.
 //!
 //! Invariant, over all who append to one log: a seq has one record for ever, seqs start at 1 and have no gaps, and who knows
 //! the records up to a seq knows what everybody else knows up to it. Must not know: where records lie, what transactions mean.
 
+use std::fmt::Debug;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -47,6 +49,22 @@ pub trait CommitLog: Send {
     /// Nothing of this call was written, or ever will be; see [`AppendError`].
     fn append(&mut self, transactions: &[Bytes]) -> Result<Appended, AppendError>;
 
+    /// The records that others have appended since this writer knew the end of the log, durable, in order and without a gap;
+    /// none if there are none. What became of a record that is open is found out first, and it is the first of them if it is
+    /// in the log. There may be more of them than one call gives.
+    ///
+    /// # Errors
+    /// They cannot be read now, or never; nothing was written.
+    fn others(&mut self) -> Result<Vec<ReplayedRecord>, AppendError> {
+        Ok(Vec::new())
+    }
+
+    /// Looks at the end of the log without this writer, so that nobody who appends waits for it; `None` where nobody else
+    /// appends.
+    fn tail(&self) -> Option<Arc<dyn LogTail>> {
+        None
+    }
+
     /// Why nothing is appended any more by this writer, until somebody opens the log again; `None` as long as it goes on.
     ///
     /// Once it says why, it always does, and [`CommitLog::append`] answers [`AppendError::Poisoned`].
@@ -82,6 +100,15 @@ pub trait CommitLog: Send {
     /// # Errors
     /// The disk or the store fails; what is left is deleted next time.
     fn drop_before(&mut self, seq: u64) -> io::Result<()>;
+}
+
+/// The end of a log that others append to.
+pub trait LogTail: Send + Sync + Debug {
+    /// Whether there is a record of this seq.
+    ///
+    /// # Errors
+    /// Nobody can say now.
+    fn has(&self, seq: u64) -> io::Result<bool>;
 }
 
 /// What became of an append.

@@ -10,7 +10,8 @@
 //!             fdatasync └──────────────────────────┘
 //! ```
 //!
-//! Whoever appends knows a [`CommitLog`]; the contract stands there. [`LocalLog`], the one there is, promises:
+//! Whoever appends knows a [`CommitLog`]; the contract stands there. [`ObjectLog`] is one in a store that many processes share;
+//! [`LocalLog`], in a folder of one process, promises:
 //! * [`CommitLog::append`] says `Committed` only after the record is durable. Seqs start at 1 and have no gaps.
 //! * After a crash the log holds every acknowledged record, in order, and at most one more: the one whose
 //!   append had not returned, whole or not at all. What [`LocalLog::open`] replays is durable before `open`
@@ -32,10 +33,12 @@ pub mod anchor;
 pub mod replay;
 pub mod commit_log;
 pub mod local_log;
+pub mod object_log;
 
 pub use anchor::{AnchorCopy, LogFolder, newest_of, read_anchors};
 pub use anchor_format::Anchor;
-pub use commit_log::{AppendTimes, Appended, CommitLog, Deliver, OpenedLog};
+pub use commit_log::{AppendTimes, Appended, CommitLog, Deliver, LogTail, OpenedLog};
 pub use error::{AppendError, AppendRefused, LogError, LogFinding};
 pub use local_log::{HELD_UNTIL_TOLD, LocalLog, LogConfig, ReadLog, read_only};
+pub use object_log::{ObjectLog, ObjectLogConfig};
 pub use replay::{RecordSummary, ReplayedRecord, SegmentDump, Tail, dump};

@@ -25,7 +25,9 @@ pub mod file;
 pub mod state;
 pub mod disk;
 pub mod world;
+pub mod objects;
 
+pub use objects::{SimClient, SimStore};
 pub use state::SimFault;
 pub use world::{SimHost, SimWorld};
 

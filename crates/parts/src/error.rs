@@ -43,7 +43,8 @@ impl PartError {
         self.damaged_part().is_some()
     }
 
-    pub(crate) fn disk(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PartError {
+    /// An error of the disk or the store, with what was being done to which file.
+    pub fn disk(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PartError + use<> {
         let path = path.to_owned();
         move |source| PartError::Disk { action, path, source }
     }

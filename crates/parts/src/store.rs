@@ -86,6 +86,10 @@ impl PartStore {
         self.storage.as_ref()
     }
 
+    pub fn into_storage(self) -> Arc<dyn PartStorage> {
+        self.storage
+    }
+
     /// Where all of it is, for people: see [`PartStorage::place`].
     pub fn root(&self) -> PathBuf {
         self.storage.place("")

@@ -24,6 +24,7 @@ pub mod files;
 pub use calls::arguments::{Argument, ArgumentValue, SourceCall};
 pub use calls::collections::NamedCollections;
 pub use clients::cache::StoreCache;
+pub use clients::shared_bucket::SharedBucket;
 pub use codecs::encode::{Effort, Encoder};
 pub use credentials::{AccessKey, EndpointCredentials, S3Environment, Secret};
 pub use error::{Result, SourceError, SourceErrorKind};

@@ -46,6 +46,11 @@ impl RunningExports {
         self.running.lock().exports.insert(export).then(|| Working { exports: self, export })
     }
 
+    /// Those that are worked on.
+    pub fn ids(&self) -> Vec<ExportId> {
+        self.running.lock().exports.iter().copied().collect()
+    }
+
     pub fn is_running(&self, export: ExportId) -> bool {
         self.running.lock().exports.contains(&export)
     }

@@ -32,7 +32,7 @@ const ROUNDS_MAX: u32 = 64;
 
 /// What a leader leaves to be done without a lock.
 #[derive(Default)]
-struct Left {
+pub(super) struct Left {
     /// Taking a large old state apart takes time.
     garbage: Vec<Arc<State>>,
     answers: Vec<(oneshot::Sender<Reply>, Reply)>,
@@ -172,12 +172,15 @@ impl Catalog {
         times: CommitTimes,
         left: &mut Left,
     ) -> Result<Settled, Failure> {
-        for _ in 0..ROUNDS_MAX {
+        for round in 0..ROUNDS_MAX {
             let kept = writer.log.others_append().then(|| transactions.clone());
             let current = Arc::clone(&self.published.read());
-            let moment = Moment { seq: Seq(writer.log.next_seq()), at_ms: self.host.clock.now_ms() };
+            let at_ms = self.host.clock.now_ms().max(writer.last_ms);
+            let moment = Moment { seq: Seq(writer.log.next_seq()), at_ms };
             let mut next = Group::new(State::clone(&current), moment);
             let outcomes: Vec<_> = transactions.into_iter().map(|one| next.admit(one)).collect();
+            let is_granted = round > 0 && self.host.faults.planted("catalog.no_new_admission");
+            let outcomes = if is_granted { outcomes.iter().map(|_| Ok(())).collect() } else { outcomes };
             let (state, stored) = next.finish().map_err(|why| {
                 self.poisoned.store(true, Ordering::Release);
                 Failure::Unknown(why.to_string())
@@ -223,6 +226,7 @@ impl Catalog {
         };
         let appended = self.host.clock.monotonic();
         writer.logged_bytes += bytes_of(&encoded);
+        writer.last_ms = moment.at_ms;
         self.publish(state, left);
         Ok(Written::Committed(CommitTimes {
             written: appended.saturating_sub(started).saturating_sub(synced),
@@ -233,7 +237,7 @@ impl Catalog {
     }
 
     /// Takes in the records that others appended. If one does not fit, this process has lost its way.
-    fn follow(
+    pub(super) fn follow(
         &self,
         writer: &mut Writer,
         records: &[ReplayedRecord],
@@ -247,7 +251,12 @@ impl Catalog {
                 let why = format!("the log gave record {} where {expected} should be", record.seq);
                 return Err(Failure::Poisoned(why));
             }
-            replay_record(&mut state, record).map_err(|error| Failure::Poisoned(error.to_string()))?;
+            let last_ms =
+                replay_record(&mut state, record).map_err(|error| Failure::Poisoned(error.to_string()))?;
+            if self.host.faults.planted("catalog.follow_twice") {
+                let _applied = replay_record(&mut state, record);
+            }
+            writer.last_ms = writer.last_ms.max(last_ms);
             writer.logged_bytes += bytes_of(&record.transactions);
         }
         let (end, next) = (state.seq(), Seq(writer.log.next_seq()));
@@ -284,7 +293,7 @@ enum Written {
 }
 
 /// Why no record was written, for everybody who waited for it.
-enum Failure {
+pub(super) enum Failure {
     Refused(AppendRefused),
     /// Nothing was written, and nothing more is.
     Poisoned(String),
@@ -294,10 +303,19 @@ enum Failure {
 }
 
 impl Failure {
-    fn of(error: AppendError) -> Failure {
+    pub(super) fn of(error: AppendError) -> Failure {
         match error {
             AppendError::Refused(why) => Failure::Refused(why),
             AppendError::Poisoned(why) => Failure::Poisoned(why),
+        }
+    }
+
+    /// For who asked for nothing to be written.
+    pub(super) fn into_error(self) -> CatalogError {
+        match self {
+            Failure::Refused(why) => CatalogError::NotLogged(why),
+            Failure::Poisoned(why) | Failure::Unknown(why) => CatalogError::Poisoned(why),
+            Failure::Outrun => CatalogError::Outrun(ROUNDS_MAX),
         }
     }
 
@@ -317,10 +335,17 @@ fn again(why: &AppendRefused) -> AppendRefused {
     match why {
         AppendRefused::TooLarge { bytes, limit } => AppendRefused::TooLarge { bytes: *bytes, limit: *limit },
         AppendRefused::Empty => AppendRefused::Empty,
-        AppendRefused::Space(error) => AppendRefused::Space(match error.raw_os_error() {
-            Some(code) => std::io::Error::from_raw_os_error(code),
-            None => std::io::Error::new(error.kind(), error.to_string()),
-        }),
+        AppendRefused::Space(error) => AppendRefused::Space(same(error)),
+        AppendRefused::Unreachable { seq, source } => {
+            AppendRefused::Unreachable { seq: *seq, source: same(source) }
+        }
+    }
+}
+
+fn same(error: &std::io::Error) -> std::io::Error {
+    match error.raw_os_error() {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        None => std::io::Error::new(error.kind(), error.to_string()),
     }
 }
 

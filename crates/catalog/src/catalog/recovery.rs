@@ -10,7 +10,8 @@ use host::Host;
 use model::Seq;
 
 use super::{CatalogConfig, CatalogError, replay_record};
-use crate::checkpoint::{self, CheckpointError};
+use crate::checkpoint::CheckpointError;
+use crate::checkpoint_home::CheckpointHome;
 use crate::finding::Finding;
 use crate::state::State;
 
@@ -25,14 +26,12 @@ pub(super) struct Recovered {
 }
 
 /// The newest checkpoint that can be read, or the empty state.
-pub(super) fn recover(host: &Host, root: &Path) -> Result<Recovered, CatalogError> {
-    let dir = checkpoint::dir_of(root);
-    let listed = checkpoint::list(&*host.disk, &dir);
-    let seqs = listed.map_err(|source| CheckpointError::Io { path: dir.clone(), source })?;
+pub(super) fn recover(home: &CheckpointHome) -> Result<Recovered, CatalogError> {
+    let seqs = home.list()?;
     let newest_named = seqs.first().copied().unwrap_or(Seq::ZERO);
     let mut passed_over = Vec::new();
     for seq in seqs {
-        match checkpoint::read(&*host.disk, &checkpoint::path_of(&dir, seq)) {
+        match home.read(seq) {
             Ok(state) if state.seq() == seq => {
                 return Ok(Recovered { state, from: Some(seq), newest_named, passed_over });
             }
@@ -68,7 +67,7 @@ impl Recovered {
     /// After the log was replayed onto the state. A checkpoint as new as `known` must be there.
     pub(super) fn findings(
         &self,
-        dir: &Path,
+        home: &CheckpointHome,
         of_log: &[LogFinding],
         known: Seq,
     ) -> Result<Vec<Finding>, CatalogError> {
@@ -80,7 +79,7 @@ impl Recovered {
         let mut findings: Vec<Finding> = of_log.iter().cloned().map(Finding::Log).collect();
         let missed = self.newest_named.max(known);
         if self.from.unwrap_or(Seq::ZERO) < missed {
-            let missing = || format!("{} is missing", checkpoint::path_of(dir, missed).display());
+            let missing = || format!("{} is missing", home.place(missed).display());
             let problems = if self.passed_over.is_empty() { missing() } else { self.passed_over.join("; ") };
             findings.push(Finding::Checkpoint { missed, taken: self.from, problems });
         }
@@ -98,12 +97,12 @@ pub struct ReadRoot {
 
 /// What [`super::Catalog::open`] would give, without a lock and without a change.
 pub fn read_root(host: &Host, root: &Path, config: CatalogConfig) -> Result<ReadRoot, CatalogError> {
-    let mut recovered = recover(host, root)?;
+    let home = CheckpointHome::folder(host, root);
+    let mut recovered = recover(&home)?;
     let (after, folder) = (recovered.after(), LogFolder::below(root));
-    let mut deliver = |record: ReplayedRecord| replay_record(&mut recovered.state, &record);
+    let mut deliver = |record: ReplayedRecord| replay_record(&mut recovered.state, &record).map(drop);
     let read = read_only(&*host.disk, &folder, after, &mut deliver, &config.log);
     let read = read.map_err(|error| recovered.because(error))?;
-    let findings =
-        recovered.findings(&checkpoint::dir_of(root), &read.findings, Seq(read.anchor.checkpoint_seq))?;
+    let findings = recovered.findings(&home, &read.findings, Seq(read.anchor.checkpoint_seq))?;
     Ok(ReadRoot { state: recovered.state, anchor: read.anchor, findings })
 }

@@ -10,11 +10,13 @@ use model::{ColumnType, PartDescriptor, TableDef};
 
 use super::*;
 use crate::admit::admit;
+use crate::checkpoint;
 use crate::generated::{Dice, check_state, column, inline_rows, next_transaction, part, sealed, table_def};
 use crate::op_format::stored_time;
 use crate::state::default_database_id;
 
 mod others;
+mod sharing;
 
 fn root() -> PathBuf {
     PathBuf::from("/data")

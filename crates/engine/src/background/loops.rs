@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use crate::background::merging::{flush_table, run_merge};
 use crate::background::scrub;
 use crate::context::services::Services;
+use crate::export::journal;
 use crate::resolve::schema_file;
 
 /// How long a loop sleeps when nobody wakes it.
@@ -108,7 +109,8 @@ fn merge_round(services: &Arc<Services>) -> Result<bool, Error> {
         }
         let mut busy = services.merges.busy();
         busy.extend(services.store.health().damaged(id));
-        let chosen = choose_for(&table, &busy, &limits.of_table(&table.def), now_ms).into_iter().next();
+        let mut chosen = choose_for(&table, &busy, &limits.of_table(&table.def), now_ms).into_iter();
+        let chosen = chosen.find(|plan| services.is_mine(id, plan.partition.name()));
         let Some(plan) = chosen else { continue };
         match run_merge(services, &table, plan) {
             Ok(true) => {
@@ -137,9 +139,16 @@ fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
     forget_what_is_gone(services, &snapshot, &removed);
     drop(snapshot);
     let lifetime_ms = services.config.old_parts_lifetime_ms;
-    let collected = mergetree::collect::run(catalog, &services.store, host, lifetime_ms);
+    // Who is not informed of the others does not know what they read.
+    let is_informed = services.sharing.as_ref().is_none_or(|sharing| sharing.member.is_informed());
+    let is_mine = services.is_root_mine();
+    let collected = match is_mine && is_informed {
+        true => mergetree::collect::run(catalog, &services.store, host, lifetime_ms).map(drop),
+        false => Ok(()),
+    };
     removed.log_gone(&services.part_log, &catalog.snapshot(), host.clock.now_ms());
-    let swept = match host.clock.now_ms() < catalog.held_until_ms() {
+    let is_held = host.clock.now_ms() < catalog.held_until_ms();
+    let swept = match is_held || services.sharing.is_some() {
         true => Ok(0),
         false => mergetree::lost::sweep(&services.store, services.config.orphans_lifetime_ms),
     };
@@ -147,7 +156,10 @@ fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
         schema_file::save(host.disk.as_ref(), services.root(), &services.sources.schemas);
     }
     let mut first_error = collected.err().or(swept.err()).map(Error::from);
-    if let Err(error) = catalog.checkpoint_if_due() {
+    if services.sharing.is_some() && is_mine {
+        journal::finish_leftovers(services);
+    }
+    if is_mine && let Err(error) = catalog.checkpoint_if_due() {
         first_error.get_or_insert(error.into());
     }
     first_error.map_or(Ok(false), Err)
@@ -179,7 +191,8 @@ fn flush_round(services: &Arc<Services>) -> Result<bool, Error> {
     services.masks.kept().retain(|id| tables.iter().any(|table| table.def.id == id));
     services.memtables.retain(|id| tables.iter().any(|table| table.def.id == id && table.inline_count() > 0));
     let mut flushed = false;
-    for table in services.flushing.choose(&tables, now) {
+    let due = services.flushing.choose(&tables, now);
+    for table in due.into_iter().filter(|table| services.is_mine(*table, "")) {
         match flush_table(services, table) {
             Ok(()) => flushed = true,
             // Tried again later; until then its rows are in the log, and readable.

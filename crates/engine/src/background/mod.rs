@@ -6,4 +6,5 @@ pub(crate) mod merging;
 pub(crate) mod shutdown;
 pub(crate) mod optimize;
 pub(crate) mod scrub;
+pub(crate) mod following;
 pub(crate) mod loops;

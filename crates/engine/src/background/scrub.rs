@@ -53,7 +53,9 @@ fn due(services: &Services, now_ms: u64) -> Option<Arc<PartDescriptor>> {
         return None;
     }
     let snapshot = services.catalog.snapshot();
-    let tables = snapshot.all_tables().filter(|table| table.def.engine.keeps_parts());
+    let tables = snapshot
+        .all_tables()
+        .filter(|table| table.def.engine.keeps_parts() && services.is_mine(table.def.id, ""));
     let parts = tables.flat_map(|table| table.parts());
     let looked = |part: &PartDescriptor| services.store.health().of(part).0.unwrap_or(part.created_ms);
     let first = parts.map(|part| (looked(part), part)).min_by_key(|(looked_ms, _)| *looked_ms);

@@ -29,6 +29,14 @@ impl Database {
         &self.services.host.memory
     }
 
+    /// Tells other servers of a shared root where this one listens.
+    pub fn listens_at(&self, addresses: &[std::net::SocketAddr]) {
+        if let Some(sharing) = &self.services.sharing {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            *sharing.addresses.lock() = addresses.join(",");
+        }
+    }
+
     /// Counts an error in `system.errors` that ends no statement: of background work, of opening, of a file that was put aside.
     pub fn note(&self, code: ErrorCode, message: impl Into<String>) {
         let error = Error::new(ErrorKind::Internal, code, message);

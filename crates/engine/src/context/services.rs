@@ -16,15 +16,16 @@ use boundary::ledgers::loads::LoadHistory;
 use boundary::ledgers::mutations::Mutations;
 use boundary::ledgers::part_log::PartLog;
 use boundary::ledgers::processes::Processes;
-use catalog::Catalog;
+use catalog::{Catalog, ExportState};
 use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use host::{Host, Runtimes};
 use mergetree::memtable::MemtableCache;
 use mergetree::merge::running::Merges;
-use model::TableDef;
+use model::{TableDef, TableId};
 use parts::PartStore;
 use physical::provider::masks::SharedMasks;
+use shared::Sharing;
 use sql::Settings;
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +42,8 @@ pub(crate) struct Services {
     pub runtimes: Runtimes,
     pub catalog: Arc<Catalog>,
     pub store: PartStore,
+    /// Of a root that others use, too.
+    pub sharing: Option<Sharing>,
     pub tables: Tables,
     pub memory_tables: MemoryTables,
     /// Decoded rows of the log.
@@ -72,6 +75,8 @@ pub(crate) struct Services {
     pub wake: Arc<tokio::sync::Notify>,
     /// Removed when the database closes.
     pub temporary: Option<PathBuf>,
+    /// Of the folder of this process.
+    pub _lock: Option<Box<dyn Send + Sync>>,
 }
 
 /// What reading files outside keeps between statements.
@@ -87,6 +92,24 @@ impl Services {
     /// Folder of the database.
     pub(crate) fn root(&self) -> &Path {
         self.catalog.root()
+    }
+
+    /// Whether background work on a table, or a partition of it, is this server's: of those that share a root one does it.
+    pub(crate) fn is_mine(&self, table: TableId, partition: &str) -> bool {
+        let Some(sharing) = &self.sharing else { return true };
+        let mut name = table.as_bytes().to_vec();
+        name.extend_from_slice(partition.as_bytes());
+        sharing.duties().is_mine(&name)
+    }
+
+    /// Whether work on all of the root is this server's.
+    pub(crate) fn is_root_mine(&self) -> bool {
+        self.sharing.as_ref().is_none_or(|sharing| sharing.duties().is_mine(b"root"))
+    }
+
+    /// Whether an export that is not running here may be finished here: no other server is writing it.
+    pub(crate) fn is_abandoned(&self, export: &ExportState) -> bool {
+        self.sharing.as_ref().is_none_or(|sharing| sharing.is_abandoned(export, self.now_ms()))
     }
 
     pub(crate) fn now_ms(&self) -> u64 {

@@ -20,7 +20,9 @@ use crate::context::services::Services;
 
 /// Finishes in the background what a crash has left. What cannot be finished stays in `system.exports`.
 pub(crate) fn finish_leftovers(services: &Arc<Services>) {
-    let left: Vec<Arc<ExportState>> = services.catalog.snapshot().exports().cloned().collect();
+    let snapshot = services.catalog.snapshot();
+    let left: Vec<Arc<ExportState>> =
+        snapshot.exports().filter(|export| services.is_abandoned(export)).cloned().collect();
     if left.is_empty() {
         return;
     }
@@ -50,7 +52,9 @@ pub(crate) async fn finish_waiting(
     services: &Services,
     destination: &Destination,
 ) -> Result<Vec<String>, Error> {
-    let waiting: Vec<Arc<ExportState>> = services.catalog.snapshot().exports().cloned().collect();
+    let snapshot = services.catalog.snapshot();
+    let waiting: Vec<Arc<ExportState>> =
+        snapshot.exports().filter(|export| services.is_abandoned(export)).cloned().collect();
     let mut warnings = Vec::new();
     for export in waiting {
         if !export.objects.iter().any(|object| destination.can_finish(&object.store)) {

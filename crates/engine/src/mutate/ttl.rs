@@ -100,6 +100,7 @@ pub(crate) fn round(services: &Arc<Services>) -> Result<bool, Error> {
         is_due_one_day(table)
             && has_rows(table)
             && is_there(table)
+            && services.is_mine(id, "")
             && services.merges.may_run(id)
             && services.expiries.is_due(id, now)
     });

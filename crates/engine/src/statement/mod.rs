@@ -9,4 +9,5 @@ pub(crate) mod explain;
 pub(crate) mod execute;
 pub(crate) mod answer;
 pub mod session;
+mod opened;
 pub(crate) mod open;

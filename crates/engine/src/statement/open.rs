@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use boundary::config::Config;
-use boundary::error::{Error, ErrorKind};
-use boundary::found_at_open::{self, OpenNotice};
+use boundary::error::Error;
+use boundary::found_at_open::OpenNotice;
 use boundary::ledgers::expiries::Expiries;
 use boundary::ledgers::exports::RunningExports;
 use boundary::ledgers::flushing::Flushing;
@@ -17,17 +17,14 @@ use boundary::ledgers::loads::LoadHistory;
 use boundary::ledgers::mutations::Mutations;
 use boundary::ledgers::part_log::PartLog;
 use boundary::ledgers::processes::Processes;
-use catalog::{Catalog, CatalogConfig};
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use host::{Host, Runtimes, Workers};
 use mergetree::masks::MaskCache;
 use mergetree::memtable::MemtableCache;
 use mergetree::merge::running::Merges;
-use model::ErrorCode;
-use object_store::local::LocalFileSystem;
 use parking_lot::Mutex;
-use parts::{PartStore, UnpackedPages};
+use parts::UnpackedPages;
 use physical::budget::tasks::follow_tasks;
 use physical::nodes::steps::Planner;
 use physical::provider::masks::SharedMasks;
@@ -35,7 +32,7 @@ use physical::provider::part_files::PART_STORE_URL;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::background::loops;
+use crate::background::{following, loops};
 use crate::context::database::Database;
 use crate::context::services::{Services, SourceCaches};
 use crate::export::journal;
@@ -43,6 +40,7 @@ use crate::mutate::ttl;
 use crate::planning::planners::Planners;
 use crate::planning::stops::with_stops;
 use crate::resolve::schema_file;
+use crate::statement::opened::{self, Opened};
 use tables::memory::MemoryTables;
 use tables::stored::Tables;
 
@@ -65,35 +63,25 @@ const MEMTABLE_SHARE: u64 = 8;
 /// Masks of FINAL may take one part in so many of the memory.
 const MASKS_SHARE: u64 = 32;
 
-/// Statements read parts through this, all others through `store`: the same keys below the same root.
-fn register_parts(runtime_env: &RuntimeEnv, root: &Path) -> Result<(), Error> {
-    let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
-    let files = LocalFileSystem::new_with_prefix(root)
-        .map_err(|e| Error::new(ErrorKind::Unavailable, ErrorCode::CANNOT_OPEN_FILE, e.to_string()))?;
-    runtime_env.register_object_store(&parts_url, Arc::new(files));
-    Ok(())
-}
-
 impl Database {
     /// Opens the folder of `config`, or a temporary one. Blocks while the log is replayed.
     pub fn open(config: Config) -> Result<Arc<Database>, Error> {
         let memory = config.memory_bytes_max.unwrap_or_else(|| host::process::total_memory_bytes() / 5 * 4);
-        let mut host = Host::system(memory)?;
+        let mut machine = Host::system(memory)?;
         follow_tasks();
         let threads = config.threads.unwrap_or_else(host::process::cpu_count).max(1);
         let runtimes = Runtimes::new(threads, IO_THREADS)?;
-        host.workers = Workers::of(&runtimes, threads);
-        let (root, temporary) = root_folder(&config, &host)?;
-        host.disk.create_dir_all(&root)?;
-        let catalog = Arc::new(Catalog::open(&host, &root, CatalogConfig::default())?);
-        let store = PartStore::local(host.clone(), root.clone()).with_unpacked(unpacked(&config, &host));
-        let found = mergetree::collect::orphans_at_open(&catalog, &store, config.orphans_lifetime_ms)?;
-        let notices = found_at_open::notices(&catalog, &found);
+        machine.workers = Workers::of(&runtimes, threads);
+        let (root, temporary) = root_folder(&config, &machine)?;
+        let opened = opened::open(&config, machine, &runtimes, &root)?;
+        let Opened { host, catalog, store, files, notices, sharing, lock } = opened;
+        let store = store.with_unpacked(unpacked(&config, &host));
         // It ends with the catalog; nobody waits for it.
         let _ended = runtimes.spawn_thread("commit", catalog.committer())?;
         let runtime_env =
             RuntimeEnvBuilder::new().with_metadata_cache_limit(METADATA_CACHE_BYTES).build_arc()?;
-        register_parts(&runtime_env, &root)?;
+        let parts_url = Url::parse(PART_STORE_URL).map_err(|e| Error::internal(e.to_string()))?;
+        runtime_env.register_object_store(&parts_url, files);
         let builder =
             planner::configure(SessionStateBuilder::new().with_runtime_env(Arc::clone(&runtime_env)));
         let builder = physical::rules::configure(builder);
@@ -132,20 +120,29 @@ impl Database {
             host,
             catalog,
             store,
+            sharing,
             runtime_env,
             base_state,
             bare_state,
             temporary,
+            _lock: lock,
         });
         let database = Database { services, background: Mutex::default(), notices };
-        database.note_notices();
-        let services = &database.services;
+        database.begin();
+        Ok(Arc::new(database))
+    }
+
+    /// What was left is finished, and what runs in the background begins.
+    fn begin(&self) {
+        self.note_notices();
+        let services = &self.services;
         journal::finish_leftovers(services);
         schema_file::restore(services.host.disk.as_ref(), services.root(), &services.sources.schemas);
+        let mut running = following::start(services);
         if services.config.background {
-            *database.background.lock() = loops::start(services, ttl::round);
+            running.extend(loops::start(services, ttl::round));
         }
-        Ok(Arc::new(database))
+        *self.background.lock() = running;
     }
 
     fn note_notices(&self) {
@@ -186,6 +183,14 @@ impl Database {
             }
         };
         let _ = tokio::time::timeout(CLOSE_PATIENCE, ended).await;
+        if services.sharing.is_some() {
+            let leaving = Arc::clone(services);
+            let left = services.runtimes.spawn_blocking("leave", move || {
+                // The others find out.
+                let _ = leaving.sharing.as_ref().map(|sharing| sharing.member.leave());
+            });
+            let _ = tokio::time::timeout(CLOSE_PATIENCE, left).await;
+        }
         if services.temporary.is_none() {
             // Without it the next open takes a damaged end for a torn one; nothing else depends on it.
             let _pinned = services.catalog.pin();

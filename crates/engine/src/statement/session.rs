@@ -24,6 +24,7 @@ use sql::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::background::following;
 use crate::context::database::Database;
 use crate::context::execution::Execution;
 use crate::context::limits::{check_tree, stopped};
@@ -119,10 +120,12 @@ impl Session {
         let body = request.body;
         let deadline = request.deadline;
         let (query_id, user) = (request.query_id.clone().unwrap_or_default(), request.user.clone());
+        self.catch_up(false).await?;
         let prepared = self.prepare(Request { body: None, ..request });
         let (prepared, mut listed) = prepared.inspect_err(|error| {
             self.services.note_error(error, &Whose { query_id: &query_id, user: &user })
         })?;
+        let prepared = self.consistent(prepared).await?;
         let execution = Arc::clone(&prepared.execution);
         let output = Shown { format: format_of(&prepared), outfile: prepared.outfile.clone() };
         listed.deadline =
@@ -168,6 +171,35 @@ impl Session {
                 Err(error)
             }
         }
+    }
+
+    /// Of a shared root, takes in what others have committed: if nobody looked for a while, or at any rate.
+    async fn catch_up(&self, at_any_rate: bool) -> Result<(), Error> {
+        let Some(sharing) = &self.services.sharing else { return Ok(()) };
+        // Always asked, for it notes that somebody did.
+        let is_outdated = sharing.is_outdated(self.now());
+        if !at_any_rate && !is_outdated {
+            return Ok(());
+        }
+        let services = Arc::clone(&self.services);
+        let followed =
+            self.services.runtimes.spawn_blocking("follow", move || following::catch_up(&services));
+        match followed.await.unwrap_or_else(|task| Err(Error::ended_early(task))) {
+            // What is known can be read without the store.
+            Err(error) if at_any_rate => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// `select_sequential_consistency`: the statement sees everything that was committed anywhere before it came.
+    async fn consistent(&self, prepared: Prepared) -> Result<Prepared, Error> {
+        let execution = &prepared.execution;
+        if self.services.sharing.is_none() || !execution.settings.get_bool("select_sequential_consistency") {
+            return Ok(prepared);
+        }
+        self.catch_up(true).await?;
+        let execution = execution.at_newest_snapshot(&self.services.catalog);
+        Ok(Prepared { execution, ..prepared })
     }
 
     fn now(&self) -> std::time::Duration {

@@ -9,3 +9,4 @@ pub(crate) mod tags;
 pub mod store;
 pub mod write;
 pub mod cache;
+pub mod shared_bucket;

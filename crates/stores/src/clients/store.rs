@@ -195,6 +195,20 @@ impl Store {
         Ok(self.get_into(key, range, etag, BytesMut::new()).await?.freeze())
     }
 
+    /// All bytes of an object of a bucket.
+    pub async fn get_whole(&self, key: &str) -> Result<Bytes> {
+        let Addressed { objects, path, .. } = self.addressed(key)?;
+        let (attempts, shown, runtimes) = (self.attempts.clone(), self.shown(key), self.runtimes.clone());
+        let get = async move {
+            let show = |error: &object_store::Error| read_error(error, &shown, None);
+            let ask = || async {
+                Ok(bytes_of(objects.get_opts(&path, GetOptions::default()).await?, &runtimes).await?)
+            };
+            attempts.run(RequestKind::Get, show, ask).await
+        };
+        self.on_io("source get", get).await?
+    }
+
     /// [`Store::get`] into `room`, which is empty; what comes back is in it if it has room for the range.
     pub(crate) async fn get_into(
         &self,
@@ -252,6 +266,17 @@ impl Store {
 
     /// One page of the keys that start with `prefix`, in order of keys.
     pub async fn list_page(&self, prefix: &str, token: Option<String>, keys_max: usize) -> Result<Page> {
+        self.list_page_after(prefix, None, token, keys_max).await
+    }
+
+    /// [`Store::list_page`] of the keys behind `offset`, where the store can begin in the middle; others list them all.
+    pub async fn list_page_after(
+        &self,
+        prefix: &str,
+        offset: Option<String>,
+        token: Option<String>,
+        keys_max: usize,
+    ) -> Result<Page> {
         let Some(bucket) = self.bucket.clone() else {
             return Err(SourceError::unsupported("the local file system is walked, not listed"));
         };
@@ -262,6 +287,7 @@ impl Store {
             let asked = (!prefix.is_empty()).then_some(prefix.as_str());
             let ask = || async {
                 let options = PaginatedListOptions {
+                    offset: offset.clone(),
                     max_keys: Some(keys_max),
                     page_token: token.clone(),
                     ..PaginatedListOptions::default()

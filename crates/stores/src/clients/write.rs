@@ -11,7 +11,7 @@ use model::ExportObject;
 use model::saturating::u64_of;
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
-use object_store::{PutMode, PutOptions};
+use object_store::{ObjectStoreExt as _, PutMode, PutOptions};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::clients::store::{Addressed, Store};
@@ -49,6 +49,25 @@ impl Store {
             Ok(false) => Err(undone(error)),
             Err(_) => Err(PutFailed { error, is_unknown: true }),
         }
+    }
+
+    /// Makes an object unless there is one, by one request if the store was made to ask once.
+    ///
+    /// # Errors
+    /// [`SourceErrorKind::Exists`]: there is one. After any other error it may be there, or come to be there.
+    pub async fn create_once(&self, key: &str, content: Bytes) -> Result<()> {
+        self.put_as(key, content, PutMode::Create).await?.0
+    }
+
+    /// Deletes an object of a bucket.
+    pub async fn delete(&self, key: &str) -> Result<()> {
+        let (Addressed { objects, path, .. }, shown) = (self.addressed(key)?, self.shown(key));
+        let attempts = self.attempts.clone();
+        let delete = async move {
+            let show = |error: &object_store::Error| write_error(error, &shown);
+            attempts.run(RequestKind::Put, show, || async { Ok(objects.delete(&path).await?) }).await
+        };
+        self.on_io("delete", delete).await?
     }
 
     /// Whether exactly these bytes are there.

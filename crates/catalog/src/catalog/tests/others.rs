@@ -156,15 +156,16 @@ fn rival() -> Vec<Bytes> {
 }
 
 fn open_over(host: &Host, store: &Shared) -> Catalog {
-    let opened = Catalog::open_on(host, &root(), small(), |after, deliver| {
-        let records = store.lock().records.clone();
-        for record in records.iter().filter(|record| record.seq > after) {
-            deliver(record.clone())?;
-        }
-        let next_seq = u64_of(records.len()) + 1;
-        let log = StrictLog { store: Arc::clone(store), next_seq, open: None, needed_from: 1 };
-        Ok(OpenedLog { log: Box::new(log), findings: Vec::new(), checkpoint_seq: 0, held_until_ms: 0 })
-    });
+    let opened =
+        Catalog::open_on(host, &root(), CheckpointHome::folder(host, &root()), small(), |after, deliver| {
+            let records = store.lock().records.clone();
+            for record in records.iter().filter(|record| record.seq > after) {
+                deliver(record.clone())?;
+            }
+            let next_seq = u64_of(records.len()) + 1;
+            let log = StrictLog { store: Arc::clone(store), next_seq, open: None, needed_from: 1 };
+            Ok(OpenedLog { log: Box::new(log), findings: Vec::new(), checkpoint_seq: 0, held_until_ms: 0 })
+        });
     opened.unwrap()
 }
 

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use catalog::{CatalogConfig, State, checkpoint, read_root};
 use commitlog::{AnchorCopy, LogFolder, Tail, dump, read_anchors};
 use host::Host;
-use mergetree::lost::LOST_DIR;
 use model::{PartDescriptor, PartId};
 use parts::{FoundPart, PartStore};
+
+use crate::lost::LOST_DIR;
 
 /// What was found of one kind of file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

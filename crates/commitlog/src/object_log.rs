@@ -1,0 +1,469 @@
+//! A log in a store of objects, which any number of equal writers append to.
+//!
+//! Record n is the object `stream/<stream>/log/<n, 20 digits>`, its frame as it is, with salt 0. To append is to create that object:
+//! of all who try one succeeds, and the others hear in the same moment what came first. Whatever is not a clear success is
+//! *resolved* by reading the object: our own record means that an answer got lost, another one is a conflict, and where there is
+//! none the same bytes are sent to the same place again.
+//!
+//! Invariant: bytes of a record go to one seq only, and nothing is sent to a later seq while it is not known what became of an
+//! earlier one. So an append is never in the log twice, and an answer never a guess. A store that fails poisons nothing: record
+//! and state can be compared again at any time. Must not know: what a transaction means, who the others are.
+
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use host::{Created, Host, Objects, random};
+
+use crate::commit_log::{AppendTimes, Appended, CommitLog, Deliver, LogTail};
+use crate::error::{AppendError, AppendRefused, LogError};
+use crate::record::{self, Envelope, Record};
+use crate::replay::ReplayedRecord;
+
+mod frames;
+mod retention;
+
+use frames::{Fetched, fetch, log_folder, record_key};
+use retention::Proof;
+
+/// How an object log is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectLogConfig {
+    pub stream: u64,
+    /// Longest record, in bytes of its frame.
+    pub record_bytes_max: u64,
+    /// How long an append tries to find out what became of its record before it says that it does not know.
+    pub patience: Duration,
+}
+
+impl Default for ObjectLogConfig {
+    /// A record of 64 MiB; ten seconds, in which every store answers that is there.
+    fn default() -> Self {
+        ObjectLogConfig { stream: 0, record_bytes_max: 64 << 20, patience: Duration::from_secs(10) }
+    }
+}
+
+/// First pause before a store is asked again; it doubles up to [`PAUSE_MAX`].
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// Whoever met another writer in this time lets the others go first after a success.
+const COMPANY: Duration = Duration::from_secs(1);
+/// Records taken in at once; whoever is further behind asks again.
+const FOLLOWED_MAX: usize = 512;
+
+/// See the module.
+pub struct ObjectLog {
+    host: Host,
+    objects: Arc<dyn Objects>,
+    config: ObjectLogConfig,
+    next_seq: u64,
+    previous_hash: [u8; 16],
+    /// A record sent to `next_seq`, of which nobody knows what became.
+    open: Option<Sent>,
+    poisoned: Option<String>,
+    proof: Proof,
+    /// When a record of somebody else was met last.
+    company: Option<Duration>,
+    /// How long the last successful creation took; the turn of the others comes after it.
+    last_put: Option<Duration>,
+}
+
+/// A record on its way.
+struct Sent {
+    frame: Bytes,
+    uuid: [u8; 16],
+}
+
+/// What became of it.
+enum Fate {
+    Committed,
+    Conflict(Vec<ReplayedRecord>),
+    Unknown(io::Error),
+}
+
+impl ObjectLog {
+    /// Delivers the records after `after`, which a checkpoint covers. Creates no object.
+    ///
+    /// # Errors
+    /// A record that is needed is not there, or is not what was written; the store fails.
+    pub fn open(
+        host: &Host,
+        objects: Arc<dyn Objects>,
+        after: u64,
+        deliver: Deliver<'_>,
+        config: ObjectLogConfig,
+    ) -> Result<ObjectLog, LogError> {
+        let mut log = ObjectLog {
+            host: host.clone(),
+            objects,
+            config,
+            next_seq: after + 1,
+            previous_hash: [0; 16],
+            open: None,
+            poisoned: None,
+            proof: Proof::now(host),
+            company: None,
+            last_put: None,
+        };
+        log.previous_hash = log.hash_of(after)?;
+        let newest = frames::newest_listed(&*log.objects, config.stream, after)?;
+        loop {
+            let started = Proof::now(host);
+            let wanted = (newest + 1).saturating_sub(log.next_seq);
+            let records = frames::fetch_many(&log.objects, host, config.stream, log.next_seq, wanted)?;
+            let found = records.len();
+            for (record, frame) in records {
+                log.take(&record, &frame)?;
+                deliver(replayed(record))?;
+            }
+            if log.next_seq <= newest && found > 0 {
+                continue;
+            }
+            if log.next_seq > newest {
+                // Listings lag behind: the end is where nothing is found.
+                match fetch(&*log.objects, config.stream, log.next_seq)? {
+                    Fetched::Nothing => {
+                        log.proof = started;
+                        return Ok(log);
+                    }
+                    Fetched::Record(record, frame) => {
+                        log.take(&record, &frame)?;
+                        deliver(replayed(*record))?;
+                    }
+                }
+            } else {
+                let (key, next) = (record_key(config.stream, log.next_seq), log.next_seq);
+                let what = format!("record {next} is missing, and there is record {newest}");
+                return Err(LogError::Lacking { path: log.objects.place(&key).into(), what });
+            }
+        }
+    }
+
+    /// The hash the record after `seq` names; of a record that was deleted nobody asks any more.
+    fn hash_of(&self, seq: u64) -> Result<[u8; 16], LogError> {
+        if seq == 0 {
+            return Ok([0; 16]);
+        }
+        match fetch(&*self.objects, self.config.stream, seq)? {
+            Fetched::Record(_, frame) => Ok(record::hash(&frame)),
+            Fetched::Nothing => {
+                let key = record_key(self.config.stream, seq);
+                let what = format!("the checkpoint is of record {seq}, which is missing");
+                Err(LogError::Lacking { path: self.objects.place(&key).into(), what })
+            }
+        }
+    }
+
+    /// Goes behind a record of the log.
+    fn take(&mut self, record: &Record, frame: &Bytes) -> Result<(), LogError> {
+        let (expected, named) = (self.previous_hash, record.envelope.previous_hash);
+        if record.envelope.seq != self.next_seq || named != expected {
+            let key = record_key(self.config.stream, self.next_seq);
+            let path = self.objects.place(&key).into();
+            let what = "it does not follow the record before it".to_owned();
+            return Err(LogError::Corruption { path, offset: 0, what });
+        }
+        self.previous_hash = record::hash(frame);
+        self.next_seq += 1;
+        Ok(())
+    }
+
+    /// What others have appended, from `next_seq` on. Who has gone behind records hears of them, whatever comes after.
+    fn follow(&mut self) -> Result<Vec<ReplayedRecord>, LogError> {
+        let mut records = Vec::new();
+        while records.len() < FOLLOWED_MAX {
+            match self.next() {
+                Ok(Some(record)) => records.push(record),
+                Err(error) if records.is_empty() => return Err(error),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        Ok(records)
+    }
+
+    /// Goes behind the next record, if there is one.
+    fn next(&mut self) -> Result<Option<ReplayedRecord>, LogError> {
+        let started = Proof::now(&self.host);
+        match fetch(&*self.objects, self.config.stream, self.next_seq)? {
+            Fetched::Nothing => self.tail_seen(started).map(|()| None),
+            Fetched::Record(record, frame) => {
+                self.take(&record, &frame)?;
+                self.proof = started;
+                Ok(Some(replayed(*record)))
+            }
+        }
+    }
+
+    /// Nothing was found at `next_seq`. After a long sleep that may be because it was deleted.
+    fn tail_seen(&mut self, started: Proof) -> Result<(), LogError> {
+        if self.proof.is_old(&self.host)
+            && let Some(boundary) = retention::boundary_at(&*self.objects, self.next_seq)?
+        {
+            let path = PathBuf::from(self.objects.place(&log_folder(self.config.stream)));
+            let what = format!(
+                "records up to {boundary} were deleted while this process slept, and it knows them up to {}; \
+                 start it again",
+                self.next_seq - 1
+            );
+            return Err(LogError::Lacking { path, what });
+        }
+        self.proof = started;
+        Ok(())
+    }
+
+    /// Lets others go first for a moment: whoever is nearest to the store would win every time.
+    fn yield_to_others(&mut self) {
+        let now = self.host.clock.monotonic();
+        let in_company = self.company.is_some_and(|seen| now.saturating_sub(seen) < COMPANY);
+        if let (true, Some(put)) = (in_company, self.last_put.take()) {
+            let micros = u64::try_from(put.as_micros()).unwrap_or(0);
+            self.host.clock.sleep(Duration::from_micros(random::below(&*self.host.random, micros)));
+        }
+    }
+
+    fn encode(&self, transactions: &[Bytes]) -> Result<Sent, u64> {
+        let uuid = random::uuid_bytes(&*self.host.random);
+        let envelope = Envelope {
+            stream: self.config.stream,
+            seq: self.next_seq,
+            epoch: 0,
+            commit_time_ms: self.host.clock.now_ms(),
+            uuid,
+            previous_hash: self.previous_hash,
+        };
+        let mut frame = Vec::new();
+        record::encode(&envelope, transactions, 0, &mut frame)?;
+        Ok(Sent { frame: frame.into(), uuid })
+    }
+
+    /// Sends a record until it is known what became of it, or patience ends.
+    fn send(&mut self, sent: &Sent) -> Result<Fate, LogError> {
+        let key = record_key(self.config.stream, self.next_seq);
+        let begun = self.host.clock.monotonic();
+        let mut pause = PAUSE_MIN;
+        loop {
+            let at = self.host.clock.monotonic();
+            let problem = match self.objects.create(&key, sent.frame.clone()) {
+                Created::New => {
+                    self.last_put = Some(self.host.clock.monotonic().saturating_sub(at));
+                    return self.committed(sent);
+                }
+                Created::Exists if self.host.faults.planted("commitlog.exists_is_failure") => {
+                    return Err(LogError::Io { path: key.into(), source: ErrorKind::AlreadyExists.into() });
+                }
+                Created::Exists => io::Error::from(ErrorKind::AlreadyExists),
+                Created::Unknown(error) if self.host.faults.planted("commitlog.timeout_is_failure") => {
+                    return Err(LogError::Io { path: key.into(), source: error });
+                }
+                Created::Unknown(error) => error,
+            };
+            match fetch(&*self.objects, self.config.stream, self.next_seq) {
+                Ok(Fetched::Record(record, _)) if record.envelope.uuid == sent.uuid => {
+                    return self.committed(sent);
+                }
+                Ok(Fetched::Record(..)) => {
+                    self.company = Some(self.host.clock.monotonic());
+                    return self.follow().map(Fate::Conflict);
+                }
+                // The same bytes to the same place: one that is late is still this one.
+                Ok(Fetched::Nothing) | Err(LogError::Io { .. }) => {}
+                Err(other) => return Err(other),
+            }
+            if self.host.clock.monotonic().saturating_sub(begun) >= self.config.patience {
+                return Ok(Fate::Unknown(problem));
+            }
+            self.host.clock.sleep(pause);
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// The record is there. A process that slept for longer than records are kept may have put it where one was deleted.
+    fn committed(&mut self, sent: &Sent) -> Result<Fate, LogError> {
+        let boundary =
+            match self.proof.is_old(&self.host) && !self.host.faults.planted("commitlog.no_boundary") {
+                true => retention::boundary_at(&*self.objects, self.next_seq)?,
+                false => None,
+            };
+        if let Some(boundary) = boundary {
+            // Below a boundary nobody reads any more.
+            let key = record_key(self.config.stream, self.next_seq);
+            let _ = self.objects.delete(&key);
+            let what = format!(
+                "records up to {boundary} were deleted while this process slept, so record {} was not appended; \
+                 start it again",
+                self.next_seq
+            );
+            return Err(LogError::Lacking { path: self.objects.place(&key).into(), what });
+        }
+        self.previous_hash = record::hash(&sent.frame);
+        self.next_seq += 1;
+        self.proof = Proof::now(&self.host);
+        Ok(Fate::Committed)
+    }
+
+    /// The log is not what it should be: nothing more is appended, what is known can be read.
+    fn lost(&mut self, error: &LogError) -> AppendError {
+        let why = error.to_string();
+        self.poisoned = Some(why.clone());
+        AppendError::Poisoned(why)
+    }
+
+    /// Mistakes that a simulation plants.
+    fn takes_doubt_for_failure(&self) -> bool {
+        let faults = &self.host.faults;
+        faults.planted("commitlog.timeout_is_failure") || faults.planted("commitlog.exists_is_failure")
+    }
+
+    fn unreachable(&self, source: io::Error) -> AppendError {
+        AppendError::Refused(AppendRefused::Unreachable { seq: self.next_seq, source })
+    }
+
+    /// Finds out what became of the record whose answer got lost; what is in its place, others' records behind it too.
+    fn resolve(&mut self) -> Result<Option<Vec<ReplayedRecord>>, AppendError> {
+        if self.host.faults.planted("commitlog.next_while_open") && self.open.take().is_some() {
+            self.next_seq += 1;
+        }
+        let Some(sent) = self.open.take() else { return Ok(None) };
+        match self.send(&sent) {
+            Ok(Fate::Committed) => {
+                let record = record::decode(&sent.frame, 0).map_err(|error| {
+                    AppendError::Poisoned(format!("a record of our own cannot be read: {error}"))
+                })?;
+                Ok(Some(vec![replayed(record)]))
+            }
+            Ok(Fate::Conflict(records)) => Ok(Some(records)),
+            Ok(Fate::Unknown(source)) => {
+                self.open = Some(sent);
+                Err(self.unreachable(source))
+            }
+            Err(LogError::Io { source, .. }) => {
+                self.open = Some(sent);
+                Err(self.unreachable(source))
+            }
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+}
+
+/// Everybody may append at any time; conflicts are ordinary. A record whose fate is open is sent again by the next call of
+/// [`CommitLog::append`] or [`CommitLog::others`].
+impl CommitLog for ObjectLog {
+    fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    fn record_bytes_limit(&self) -> u64 {
+        self.config.record_bytes_max
+    }
+
+    fn others_append(&self) -> bool {
+        true
+    }
+
+    fn append(&mut self, transactions: &[Bytes]) -> Result<Appended, AppendError> {
+        if let Some(why) = &self.poisoned {
+            return Err(AppendError::Poisoned(why.clone()));
+        }
+        let (bytes, limit) = (record::frame_bytes(transactions), self.config.record_bytes_max);
+        if transactions.is_empty() {
+            return Err(AppendError::Refused(AppendRefused::Empty));
+        }
+        if bytes > limit {
+            return Err(AppendError::Refused(AppendRefused::TooLarge { bytes, limit }));
+        }
+        if let Some(records) = self.resolve()? {
+            return Ok(Appended::Conflict(records));
+        }
+        self.yield_to_others();
+        let too_large = |bytes| AppendError::Refused(AppendRefused::TooLarge { bytes, limit });
+        let sent = self.encode(transactions).map_err(too_large)?;
+        let (started, seq) = (self.host.clock.monotonic(), self.next_seq);
+        match self.send(&sent) {
+            Ok(Fate::Committed) => {
+                let sync = self.host.clock.monotonic().saturating_sub(started);
+                Ok(Appended::Committed { seq, times: AppendTimes { write: Duration::ZERO, sync } })
+            }
+            Ok(Fate::Conflict(records)) => Ok(Appended::Conflict(records)),
+            Ok(Fate::Unknown(source)) => {
+                self.open = Some(sent);
+                Ok(Appended::Unresolved { seq, source })
+            }
+            Err(LogError::Io { source, .. }) if self.takes_doubt_for_failure() => {
+                Err(self.unreachable(source))
+            }
+            // The record was found to be somebody else's, or is ours and a boundary could not be looked up.
+            Err(LogError::Io { source, .. }) => {
+                self.open = Some(sent);
+                Ok(Appended::Unresolved { seq, source })
+            }
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+
+    fn others(&mut self) -> Result<Vec<ReplayedRecord>, AppendError> {
+        if let Some(why) = &self.poisoned {
+            return Err(AppendError::Poisoned(why.clone()));
+        }
+        if let Some(records) = self.resolve()? {
+            return Ok(records);
+        }
+        match self.follow() {
+            Ok(records) => {
+                if !records.is_empty() {
+                    self.company = Some(self.host.clock.monotonic());
+                }
+                Ok(records)
+            }
+            Err(LogError::Io { source, .. }) => Err(self.unreachable(source)),
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+
+    fn tail(&self) -> Option<Arc<dyn LogTail>> {
+        Some(Arc::new(ObjectTail { objects: Arc::clone(&self.objects), stream: self.config.stream }))
+    }
+
+    fn poisoned(&self) -> Option<&str> {
+        self.poisoned.as_deref()
+    }
+
+    fn pin(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn pin_checkpoint(&mut self, _seq: u64, _needed_from: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn hold_until(&mut self, _until_ms: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn drop_before(&mut self, seq: u64) -> io::Result<()> {
+        retention::drop_before(&*self.objects, &self.host, self.config.stream, seq)
+    }
+}
+
+/// Looks at the end of the log beside its writer.
+#[derive(Debug)]
+struct ObjectTail {
+    objects: Arc<dyn Objects>,
+    stream: u64,
+}
+
+impl LogTail for ObjectTail {
+    fn has(&self, seq: u64) -> io::Result<bool> {
+        self.objects.head(&record_key(self.stream, seq)).map(|found| found.is_some())
+    }
+}
+
+fn replayed(record: Record) -> ReplayedRecord {
+    let Record { envelope, transactions } = record;
+    let Envelope { seq, epoch, commit_time_ms, uuid, .. } = envelope;
+    ReplayedRecord { seq, epoch, commit_time_ms, uuid, transactions }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! What a server that shares its root does all the time: it follows the log, and tells the others that it is there.
+//!
+//! Invariant: an error is noted once while it lasts, and everything goes on when the store answers again. Must not know: what is in
+//! the log.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use boundary::error::Error;
+use boundary::ledgers::errors::Whose;
+use shared::Report;
+use shared::node::BEAT_MS;
+use shared::sharing::LOOKED_MAX;
+use tokio::task::JoinHandle;
+
+use crate::context::services::Services;
+
+/// Starts both loops, if the root is shared.
+pub(crate) fn start(services: &Arc<Services>) -> Vec<JoinHandle<()>> {
+    match services.sharing {
+        None => Vec::new(),
+        Some(_) => vec![start_loop(services, "follow", follow), start_loop(services, "beat", beat)],
+    }
+}
+
+/// One round, and how long the pause after it is.
+type Round = fn(&Arc<Services>) -> (Result<(), Error>, Duration);
+
+fn start_loop(services: &Arc<Services>, name: &'static str, round: Round) -> JoinHandle<()> {
+    let weak: Weak<Services> = Arc::downgrade(services);
+    let (closing, runtimes) = (services.closing.clone(), services.runtimes.clone());
+    services.runtimes.spawn_io(name, async move {
+        let mut last_error = None;
+        while !closing.is_cancelled() {
+            let Some(working) = weak.upgrade() else { return };
+            let done = runtimes.spawn_blocking(name, move || round(&working)).await;
+            let (done, pause) = done.unwrap_or_else(|task| (Err(Error::ended_early(task)), LOOKED_MAX));
+            let error = done.err();
+            let text = error.as_ref().map(ToString::to_string);
+            if let (Some(error), Some(services)) = (error, weak.upgrade())
+                && last_error != text
+            {
+                services.note_error(&error, &Whose::default());
+            }
+            last_error = text;
+            tokio::select! {
+                () = closing.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    })
+}
+
+fn follow(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
+    let Some(sharing) = &services.sharing else { return (Ok(()), LOOKED_MAX) };
+    let followed = catch_up(services);
+    (followed, sharing.pause(services.host.clock.monotonic()))
+}
+
+/// Takes in what others have committed; blocks.
+///
+/// # Errors
+/// The store does not say, or the log is not what it should be.
+pub(crate) fn catch_up(services: &Services) -> Result<(), Error> {
+    let Some(sharing) = &services.sharing else { return Ok(()) };
+    if sharing.follow(&services.catalog, &services.host)? {
+        services.flushing.recount(&services.catalog.snapshot());
+        services.wake.notify_waiters();
+    }
+    Ok(())
+}
+
+fn beat(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
+    let pause = Duration::from_millis(BEAT_MS);
+    let Some(sharing) = &services.sharing else { return (Ok(()), pause) };
+    (sharing.beat(&services.catalog, report(services)).map_err(Error::from), pause)
+}
+
+/// What this process says of itself.
+pub(crate) fn report(services: &Services) -> Report {
+    let addresses = services.sharing.as_ref().map(|sharing| sharing.addresses.lock().clone());
+    Report {
+        host: services.host_name.to_string(),
+        addresses: addresses.unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_ms: services.started_ms,
+        exports: services.exports.ids().iter().map(ToString::to_string).collect(),
+        queries: model::saturating::u64_of(services.processes.running().len()),
+        ..Report::default()
+    }
+}

@@ -1,0 +1,115 @@
+//! Opening a root in a store: the store of its URL, the folder of this process, the log.
+//!
+//! Invariant: a process says that it is there before it reads anything, so that nothing it is about to read is collected. Must not
+//! know: statements.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use catalog::{Catalog, CatalogConfig, ObjectLogConfig, SharedRoot};
+use host::{Clock, FolderObjects, Host, Objects, Runtimes, StoreClock};
+use parts::PartStore;
+use stores::{S3Environment, SharedBucket, StoreCache};
+
+use crate::error::SharedError;
+use crate::local_files::LocalFiles;
+use crate::node::{Member, Report};
+use crate::part_files::SharedParts;
+use crate::read_through::ReadThrough;
+use crate::root::{RootId, open_root};
+use crate::sharing::Sharing;
+
+/// Which root.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RootPlace {
+    /// `s3://bucket/prefix`, `gs://`, the URL of an endpoint with bucket and prefix, or `file:///folder`.
+    pub url: String,
+    /// Where `s3://` leads; `None` asks the environment, as every S3 tool does.
+    pub endpoint: Option<String>,
+    /// Likewise.
+    pub region: Option<String>,
+    /// Bytes of parts that this machine keeps beside the store; `None` takes half of what is free where they are kept.
+    pub cache_bytes: Option<u64>,
+}
+
+/// A root that was opened.
+pub struct OpenedRoot {
+    /// The machine with the time of the store.
+    pub host: Host,
+    pub catalog: Catalog,
+    pub store: PartStore,
+    /// The same parts, for statements.
+    pub files: Arc<ReadThrough>,
+    pub sharing: Sharing,
+    /// Nobody else uses the folder of this process while it is held.
+    pub lock: Box<dyn Send + Sync>,
+}
+
+/// Opens a root in a store. `kept` is the folder for what this process keeps of it.
+/// Opens a root; `kept` is the folder for what this process keeps of roots.
+///
+/// # Errors
+/// The store cannot hold one, holds something else, or does not answer; the log is damaged; the folder is in use.
+pub fn open(
+    place: &RootPlace,
+    machine: &Host,
+    runtimes: &Runtimes,
+    kept: &Path,
+) -> Result<OpenedRoot, SharedError> {
+    let objects = objects(place, machine, runtimes)?;
+    let id = open_root(&objects, &*machine.random)?;
+    let (folder, lock) = own_folder(machine, kept, &id)?;
+    // The store's time is that of the first object this process writes.
+    let clock = Arc::new(StoreClock::new(Arc::clone(&machine.clock), 0));
+    let member = Member::new(Arc::clone(&objects), Arc::clone(&clock), &*machine.random);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let opening = Report { host: host::process::host_name(), version, ..Report::default() };
+    member.beat(opening).map_err(|source| member.unreachable(source))?;
+    let host = Host { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..machine.clone() };
+    let root = SharedRoot {
+        objects: Arc::clone(&objects),
+        scratch: folder.clone(),
+        log: ObjectLogConfig::default(),
+        machine: machine.clone(),
+    };
+    let catalog = Catalog::open_shared(&host, &root, CatalogConfig::default())?;
+    let local = |source| SharedError::Folder { path: folder.clone(), source };
+    let bytes_max = match place.cache_bytes {
+        Some(bytes) => bytes,
+        None => host.disk.free_bytes(&folder).map_err(local)? / 2,
+    };
+    let files = Arc::new(LocalFiles::open(host.clone(), &folder, bytes_max).map_err(local)?);
+    let parts = Arc::new(SharedParts::new(host.clone(), Arc::clone(&objects), Arc::clone(&files)));
+    let through = ReadThrough::new(host.clone(), objects, Arc::clone(&parts), files, runtimes.clone());
+    let store = PartStore::new(host.clone(), parts);
+    Ok(OpenedRoot { host, catalog, store, files: Arc::new(through), sharing: Sharing::new(member), lock })
+}
+
+/// The store of a URL.
+fn objects(place: &RootPlace, host: &Host, runtimes: &Runtimes) -> Result<Arc<dyn Objects>, SharedError> {
+    if let Some(path) = place.url.strip_prefix("file://") {
+        let unreachable = SharedError::unreachable(place.url.clone());
+        let opened =
+            std::path::absolute(path).and_then(|path| FolderObjects::open(&path, Arc::clone(&host.random)));
+        return Ok(Arc::new(opened.map_err(unreachable)?));
+    }
+    // Whoever starts the server says where its root is: no filter of hosts is for that.
+    let stores = StoreCache::new(runtimes.clone());
+    let mut environment = S3Environment::of_machine();
+    environment.endpoint = place.endpoint.clone().or(environment.endpoint);
+    environment.region = place.region.clone().or(environment.region);
+    let bucket = SharedBucket::open(&stores, &environment, runtimes, &place.url);
+    Ok(Arc::new(bucket.map_err(|error| SharedError::Url(error.message().to_owned()))?))
+}
+
+/// What is kept of different roots does not mix, and two processes do not share a folder.
+fn own_folder(host: &Host, kept: &Path, id: &RootId) -> Result<(PathBuf, Box<dyn Send + Sync>), SharedError> {
+    let folder = kept.join(id.to_string());
+    let made = host.disk.create_dir_all(&folder);
+    match made.and_then(|()| host.disk.lock(&folder.join("LOCK"))) {
+        Ok(lock) => Ok((folder, lock)),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Err(SharedError::InUse { path: folder }),
+        Err(source) => Err(SharedError::Folder { path: folder, source }),
+    }
+}

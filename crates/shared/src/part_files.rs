@@ -1,0 +1,264 @@
+//! Parts in a store that many servers share, as [`PartStorage`].
+//!
+//! A part is written to a file of this machine, which is sent to the store when it is sealed, and stays. Whoever reads a part from
+//! front to back, as merges do, fetches it whole. Invariant: a part is sealed when the store has it; nothing of this machine needs
+//! to be durable. Must not know: what is in the files, and which of them are live.
+
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::{DirEntry, DiskFile, DiskRead, Host, Objects};
+use parts::{PartError, PartStorage, PartStore, UnsealedFile};
+
+use crate::local_files::LocalFiles;
+
+/// Bytes asked for at once when a part is fetched whole.
+const FETCHED_BYTES: u64 = 8 << 20;
+/// How often a file is sent before it is given up, and the first pause between two.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// See the module.
+#[derive(Debug)]
+pub struct SharedParts {
+    host: Host,
+    objects: Arc<dyn Objects>,
+    files: Arc<LocalFiles>,
+}
+
+impl SharedParts {
+    pub fn new(host: Host, objects: Arc<dyn Objects>, files: Arc<LocalFiles>) -> SharedParts {
+        SharedParts { host, objects, files }
+    }
+
+    fn error(&self, action: &'static str, key: &str) -> impl FnOnce(io::Error) -> PartError {
+        PartError::disk(action, &self.place(key))
+    }
+
+    /// Fetches a whole file and keeps it.
+    fn fetch(&self, key: &str) -> io::Result<Arc<dyn DiskRead>> {
+        let object = self.objects.head(key)?;
+        let missing =
+            || io::Error::new(ErrorKind::NotFound, format!("{} is not there", self.objects.place(key)));
+        let length = object.ok_or_else(missing)?.bytes;
+        let path = self.files.unfinished();
+        let mut file = self.host.disk.create(&path)?;
+        let mut done = 0;
+        let fetched: io::Result<()> = (|| {
+            while done < length {
+                let end = (done + FETCHED_BYTES).min(length);
+                file.append(&again(&self.host, || self.objects.get_range(key, done..end))?)?;
+                done = end;
+            }
+            Ok(())
+        })();
+        if let Err(error) = fetched {
+            let _ = self.host.disk.remove_file(&path);
+            return Err(error);
+        }
+        // Opened first: what is kept may be thrown out at once.
+        let read = self.host.disk.open_read(&path)?;
+        self.files.keep(key, &path)?;
+        Ok(read)
+    }
+}
+
+/// Asks again what may pass.
+pub(crate) fn again<T>(host: &Host, mut ask: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut pause = PAUSE;
+    for _ in 1..ATTEMPTS {
+        match ask() {
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+                host.clock.sleep(pause);
+                pause *= 2;
+            }
+            answered => return answered,
+        }
+    }
+    ask()
+}
+
+impl PartStorage for SharedParts {
+    fn create(&self, key: &str) -> Result<Box<dyn UnsealedFile>, PartError> {
+        let path = self.files.unfinished();
+        let file = self.host.disk.create(&path).map_err(PartError::disk("create", &path))?;
+        Ok(Box::new(SharedFile {
+            host: self.host.clone(),
+            objects: Arc::clone(&self.objects),
+            files: Arc::clone(&self.files),
+            key: key.to_owned(),
+            path,
+            file,
+            fate: Fate::Unsealed,
+        }))
+    }
+
+    fn open(&self, key: &str) -> Result<Arc<dyn DiskRead>, PartError> {
+        match self.files.get(key) {
+            Some(file) => Ok(file),
+            None => self.fetch(key).map_err(self.error("fetch", key)),
+        }
+    }
+
+    fn find(&self, key: &str) -> Result<Option<u64>, PartError> {
+        let found = again(&self.host, || self.objects.head(key)).map_err(self.error("look for", key))?;
+        Ok(found.map(|object| object.bytes))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<DirEntry>, PartError> {
+        let prefix = format!("{folder}/");
+        let objects =
+            again(&self.host, || self.objects.list(&prefix, "")).map_err(self.error("list", folder))?;
+        let mut entries: Vec<DirEntry> = Vec::new();
+        for object in &objects {
+            let Some(rest) = object.key.strip_prefix(&prefix) else { continue };
+            let entry = match rest.split_once('/') {
+                Some((name, _)) => DirEntry { name: name.to_owned(), bytes: 0, is_dir: true },
+                None => DirEntry { name: rest.to_owned(), bytes: object.bytes, is_dir: false },
+            };
+            if entries.last() != Some(&entry) {
+                entries.push(entry);
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Nothing is put aside in a shared root: what nobody names may be about to be named by another server.
+    fn move_files(&self, moves: &[(String, String)]) -> Result<(), PartError> {
+        let Some((from, _)) = moves.first() else { return Ok(()) };
+        let refused = io::Error::new(ErrorKind::Unsupported, "objects of a shared root are not moved");
+        Err(self.error("move", from)(refused))
+    }
+
+    fn delete(&self, key: &str) -> Result<(), PartError> {
+        self.files.forget(key);
+        again(&self.host, || self.objects.delete(key)).map_err(self.error("delete", key))
+    }
+
+    fn delete_folder(&self, folder: &str) -> Result<(), PartError> {
+        let objects = again(&self.host, || self.objects.list(&format!("{folder}/"), ""));
+        let objects = objects.map_err(self.error("list", folder))?;
+        objects.iter().try_for_each(|object| self.delete(&object.key))
+    }
+
+    fn free_bytes(&self) -> Result<u64, PartError> {
+        Ok(u64::MAX)
+    }
+
+    /// On this machine alone.
+    fn scratch(self: Arc<Self>) -> Arc<dyn PartStorage> {
+        let folder = self.files.folder().join("scratch");
+        PartStore::local(self.host.clone(), folder).into_storage().scratch()
+    }
+
+    fn place(&self, key: &str) -> PathBuf {
+        self.objects.place(key).into()
+    }
+}
+
+/// A part being written.
+struct SharedFile {
+    host: Host,
+    objects: Arc<dyn Objects>,
+    files: Arc<LocalFiles>,
+    key: String,
+    path: PathBuf,
+    file: Box<dyn DiskFile>,
+    fate: Fate,
+}
+
+#[derive(PartialEq, Eq)]
+enum Fate {
+    Unsealed,
+    /// The store may have it.
+    Sent,
+    Sealed,
+}
+
+impl UnsealedFile for SharedFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.append(bytes)
+    }
+
+    fn seal(&mut self) -> Result<(), PartError> {
+        self.fate = Fate::Sent;
+        let place = PathBuf::from(self.objects.place(&self.key));
+        let send = || {
+            let file = self.host.disk.open_read(&self.path)?;
+            self.objects.put_file(&self.key, &*file)
+        };
+        again(&self.host, send).map_err(PartError::disk("send", &place))?;
+        self.fate = Fate::Sealed;
+        // Without room for it on this machine it is read from the store.
+        let _ = self.files.keep(&self.key, &self.path);
+        Ok(())
+    }
+}
+
+impl Drop for SharedFile {
+    fn drop(&mut self) {
+        if self.fate == Fate::Sealed {
+            return;
+        }
+        let _ = self.host.disk.remove_file(&self.path);
+        if self.fate == Fate::Sent {
+            // Nobody names it; what stays is swept later.
+            let _ = self.objects.delete(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::SimStore;
+
+    fn parts_of(store: &SimStore, folder: &std::path::Path, bytes_max: u64) -> Arc<SharedParts> {
+        let host = Host::system(1 << 20).unwrap();
+        let files = Arc::new(LocalFiles::open(host.clone(), folder, bytes_max).unwrap());
+        Arc::new(SharedParts::new(host, Arc::new(store.client()), files))
+    }
+
+    #[test]
+    fn what_one_server_seals_another_reads() {
+        let store = SimStore::new(1);
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (first, second) =
+            (parts_of(&store, here.path(), 1 << 20), parts_of(&store, there.path(), 1 << 20));
+        let mut file = first.create("data/t/p.parquet").unwrap();
+        file.append(b"some").unwrap();
+        assert!(store.keys().is_empty());
+        file.append(b"thing").unwrap();
+        file.seal().unwrap();
+        drop(file);
+        let read = |parts: &SharedParts| parts.open("data/t/p.parquet").unwrap().read_bytes(2, 4).unwrap();
+        assert_eq!((&read(&first)[..], &read(&second)[..]), (&b"meth"[..], &b"meth"[..]));
+        let calls = store.calls();
+        read(&first);
+        read(&second);
+        assert_eq!(store.calls(), calls, "both have it now");
+        let names = |folder: &str| {
+            first.list(folder).unwrap().into_iter().map(|entry| entry.name).collect::<Vec<_>>()
+        };
+        assert_eq!((names("data"), names("data/t")), (vec!["t".to_owned()], vec!["p.parquet".to_owned()]));
+        first.delete_folder("data/t").unwrap();
+        assert!(second.find("data/t/p.parquet").unwrap().is_none() && store.keys().is_empty());
+    }
+
+    #[test]
+    fn a_part_that_is_given_up_leaves_nothing_and_scratch_stays_here() {
+        let store = SimStore::new(1);
+        let here = tempfile::tempdir().unwrap();
+        let parts = parts_of(&store, here.path(), 1 << 20);
+        let mut file = parts.create("data/t/p.parquet").unwrap();
+        file.append(b"some").unwrap();
+        drop(file);
+        let mut scratch = Arc::clone(&parts).scratch().create("data/t/s.parquet").unwrap();
+        scratch.append(b"some").unwrap();
+        scratch.seal().unwrap();
+        assert!(store.keys().is_empty() && here.path().join("scratch/data/t/s.parquet").exists());
+        assert!(parts.host.disk.list(&here.path().join("unfinished")).unwrap().is_empty());
+    }
+}
