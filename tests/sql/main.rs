@@ -10,14 +10,38 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Database, Request, Session};
+use engine::{Config, Database, Request, RootPlace, Session};
 use formats::{FormatKind, OutputStats};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, QueryExpect, Record, Runner};
 
-/// One connection of a test file.
+/// One connection of a test file: a session of each server there is.
 struct Connection {
-    database: Arc<Database>,
-    session: Session,
+    databases: Vec<Arc<Database>>,
+    sessions: Vec<Session>,
+    /// Statements so far.
+    count: usize,
+}
+
+impl Connection {
+    fn new(databases: &[Arc<Database>]) -> Connection {
+        let sessions = databases.iter().map(|database| database.session()).collect();
+        Connection { databases: databases.to_vec(), sessions, count: 0 }
+    }
+
+    /// Whose turn it is. What changes the session is said to all of them first.
+    async fn session(&mut self, sql: &str) -> &Session {
+        self.count += 1;
+        let which = self.count % self.sessions.len();
+        let words: Vec<String> = sql.split_whitespace().take(4).map(str::to_uppercase).collect();
+        let of_session = |word: &String| ["SET", "USE", "SYSTEM"].contains(&word.as_str());
+        if words.first().is_some_and(of_session) || words.iter().any(|word| word == "TEMPORARY") {
+            for (_, other) in self.sessions.iter().enumerate().filter(|(number, _)| *number != which) {
+                // The one whose turn it is says what is wrong.
+                let _said = other.execute(Request::new(sql)).await;
+            }
+        }
+        &self.sessions[which]
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +55,7 @@ impl AsyncDB for Connection {
 
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, StatementError> {
         let failed = |error: engine::Error| StatementError(error.to_string());
-        let outcome = self.session.execute(Request::new(sql)).await.map_err(failed)?;
+        let outcome = self.session(sql).await.execute(Request::new(sql)).await.map_err(failed)?;
         let (columns, schema, has_result) =
             (outcome.schema.fields().len(), Arc::clone(&outcome.schema), outcome.has_result());
         let format_settings = Arc::clone(&outcome.format_settings);
@@ -78,33 +102,61 @@ fn test_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-async fn run_file(path: &Path) -> Result<(), String> {
+/// Runs a file on one server with a folder of its own, or on several of one shared root, which take turns.
+async fn run_file(path: &Path, servers: usize) -> Result<(), String> {
     let config = Config { threads: Some(2), memory_bytes_max: Some(2 << 30), ..Config::default() };
-    let database = Database::open(config).map_err(|error| error.to_string())?;
-    let opened = Arc::clone(&database);
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let mut databases = Vec::new();
+    for _ in 0..servers {
+        let url = format!("file://{}", folder.path().display());
+        let shared = (servers > 1).then(|| RootPlace { url, ..RootPlace::default() });
+        let opened = Database::open(Config { shared, ..config.clone() });
+        databases.push(opened.map_err(|error| error.to_string())?);
+    }
+    let opened = databases.clone();
     let mut runner = Runner::new(move || {
-        let database = Arc::clone(&opened);
-        async move { Ok(Connection { session: database.session(), database }) }
+        let mut connection = Connection::new(&opened);
+        async move {
+            for session in connection.sessions.iter_mut().filter(|_| servers > 1) {
+                let set = session.set("select_sequential_consistency", "1");
+                set.map_err(|error| StatementError(error.to_string()))?;
+            }
+            Ok(connection)
+        }
     });
     let result = runner.run_file_async(path).await.map_err(|error| error.to_string());
     drop(runner);
-    database.close().await;
+    for database in databases {
+        database.close().await;
+    }
     result
 }
 
 #[test]
 fn every_slt_file_passes() {
+    every_file_passes(1, |_| true);
+}
+
+#[test]
+fn every_slt_file_passes_on_two_servers_that_take_turns() {
+    // They ask what one server has by itself: lists of statements, loads, mutations and errors, or temporary tables.
+    let of_one = ["loads", "once", "profile", "rejected_rows", "sessions", "system_tables", "ttl", "warnings", "detach"];
+    every_file_passes(2, move |path| !of_one.iter().any(|name| path.ends_with(format!("sql/{name}.slt"))));
+}
+
+fn every_file_passes(servers: usize, wanted: impl Fn(&Path) -> bool) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql");
     let mut files = Vec::new();
     test_files(&folder, &mut files);
     files.sort();
     let only = std::env::var("SLT_FILE").unwrap_or_default();
     files.retain(|path| path.to_string_lossy().contains(&only));
+    files.retain(|path| wanted(path));
     assert!(!files.is_empty(), "no .slt files under {}", folder.display());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let mut failures = Vec::new();
     for path in &files {
-        if let Err(problem) = runtime.block_on(run_file(path)) {
+        if let Err(problem) = runtime.block_on(run_file(path, servers)) {
             failures.push(format!("{}:\n{problem}", path.display()));
         }
     }
@@ -115,8 +167,8 @@ fn every_slt_file_passes() {
         files.len(),
         failures.join("\n\n")
     );
-    // Each connection holds its database; none is left when its file is done.
-    let _ = |connection: Connection| connection.database;
+    // Each connection holds its databases; none is left when its file is done.
+    let _ = |connection: Connection| connection.databases;
 }
 
 /// What stands in `sql` outside of brackets and quotes, in capitals.

@@ -28,8 +28,9 @@ use table_fields::{read_table, write_table};
 
 /// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
 /// tables outside and exports, 4 views, 5 parts whose tail has a sum, 6 constraints, 7 detached tables, functions and the
-/// engines of logs, 8 tables whose rows replace or cancel each other, or are added; what needs none of them is still written for readers of 1.
-pub const VERSION: u64 = 9;
+/// engines of logs, 8 tables whose rows replace or cancel each other, or are added, 9 states and
+/// clusters, 10 tables in the memory of all who share a root; what needs none of them is still written for readers of 1.
+pub const VERSION: u64 = 10;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;

@@ -287,15 +287,16 @@ impl ObjectLog {
                 false => None,
             };
         if let Some(boundary) = boundary {
-            // Below a boundary nobody reads any more.
+            // Below a boundary nobody reads any more. An earlier attempt may have been read in its time.
             let key = record_key(self.config.stream, self.next_seq);
             let _ = self.objects.delete(&key);
-            let what = format!(
-                "records up to {boundary} were deleted while this process slept, so record {} was not appended; \
-                 start it again",
+            let why = format!(
+                "records up to {boundary} were deleted while this process slept, and nobody knows whether record {} was \
+                 among them; start it again",
                 self.next_seq
             );
-            return Err(LogError::Lacking { path: self.objects.place(&key).into(), what });
+            self.poisoned = Some(why.clone());
+            return Ok(Fate::Unknown(io::Error::other(why)));
         }
         self.previous_hash = record::hash(&sent.frame);
         self.next_seq += 1;
@@ -398,7 +399,12 @@ impl CommitLog for ObjectLog {
                 self.open = Some(sent);
                 Ok(Appended::Unresolved { seq, source })
             }
-            Err(error) => Err(self.lost(&error)),
+            // What is there is no record: ours, or that of somebody else.
+            Err(error) => {
+                let source = io::Error::other(error.to_string());
+                self.poisoned = Some(error.to_string());
+                Ok(Appended::Unresolved { seq, source })
+            }
         }
     }
 

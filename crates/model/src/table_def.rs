@@ -29,6 +29,8 @@ pub enum TableEngine {
     Set,
     /// Rows live in the process and are gone with it.
     Memory,
+    /// The same of a root that several servers share: all of them see the rows, so these are in parts and in the log.
+    SharedMemory,
     /// Rows are counted and dropped.
     Null,
     /// Objects in a bucket, outside.
@@ -61,7 +63,7 @@ impl TableEngine {
             TableEngine::TinyLog => "TinyLog",
             TableEngine::StripeLog => "StripeLog",
             TableEngine::Set => "Set",
-            TableEngine::Memory => "Memory",
+            TableEngine::Memory | TableEngine::SharedMemory => "Memory",
             TableEngine::Null => "Null",
             TableEngine::S3 => "S3",
             TableEngine::Gcs => "GCS",
@@ -101,7 +103,7 @@ impl TableEngine {
 
     /// Whether rows are in parts and in the log.
     pub fn keeps_parts(self) -> bool {
-        matches!(self, TableEngine::MergeTree | TableEngine::Set) || self.is_log()
+        matches!(self, TableEngine::MergeTree | TableEngine::SharedMemory | TableEngine::Set) || self.is_log()
     }
 
     fn is_log(self) -> bool {

@@ -12,7 +12,7 @@ use sql::CreateTable;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
-use crate::define::definition::definition;
+use crate::define::definition::{definition, seen_by_all};
 use crate::resolve::outside;
 use tables::reserved::is_derived;
 
@@ -43,7 +43,7 @@ pub(crate) async fn run(
         let message = format!("table \"{database_name}.{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
-    let def = Arc::new(definition(services, execution, create, database).await?);
+    let def = Arc::new(seen_by_all(services, definition(services, execution, create, database).await?));
     if def.engine.is_external() {
         outside::check(&services.config, execution, &def)?;
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use boundary::error::Error;
-use model::TableDef;
+use model::{TableDef, TableEngine};
 use sql::CreateTable;
 
 use crate::context::execution::Execution;
@@ -28,7 +28,12 @@ pub(crate) async fn run(
             return Err(already_exists(name));
         }
     }
-    let def = Arc::new(definition(services, execution, create, no_database()).await?);
+    let mut def = definition(services, execution, create, no_database()).await?;
+    if def.engine == TableEngine::SharedMemory {
+        // As a table that all servers see, and seen by this session alone.
+        def.engine = TableEngine::Memory;
+    }
+    let def = Arc::new(def);
     services.tables.check(&def)?;
     execution.temporary.create(&def, create.or_replace)?;
     Ok(Some(def))

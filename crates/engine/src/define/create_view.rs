@@ -18,7 +18,7 @@ use sql::{ColumnSpec, CreateSource, CreateTable, CreateView, Materialized, Query
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
-use crate::define::definition::definition as table_definition;
+use crate::define::definition::{definition as table_definition, seen_by_all};
 use crate::query::select::{plan, with_columns};
 use crate::resolve::materialized::{check_source, destination_of, named, own_table_of, source_of};
 use crate::resolve::views::{DECLARED, Within, expand};
@@ -265,7 +265,7 @@ async fn own_table(
         let message = format!("table \"{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
-    let def = table_definition(services, execution, &table, view.database).await?;
+    let def = seen_by_all(services, table_definition(services, execution, &table, view.database).await?);
     services.tables.check(&Arc::new(def.clone()))?;
     Ok((Some(def), name))
 }

@@ -101,6 +101,16 @@ pub(crate) async fn definition(
     with_constraints(with_mode(def, create)?, create)
 }
 
+/// Of a root that others use, too, rows are in the log: what is in the memory of one server the others do not see.
+pub(super) fn seen_by_all(services: &Services, def: TableDef) -> TableDef {
+    match def.engine {
+        TableEngine::Memory if services.sharing.is_some() => {
+            TableDef { engine: TableEngine::SharedMemory, ..def }
+        }
+        _ => def,
+    }
+}
+
 /// What the engine does with rows of equal key.
 fn with_mode(mut def: TableDef, create: &CreateTable) -> Result<TableDef, Error> {
     if let Some(written) = &create.mode {

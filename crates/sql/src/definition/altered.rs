@@ -95,7 +95,7 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
         // Columns of theirs are what is asked of other tables.
         TableEngine::Merge | TableEngine::Buffer | TableEngine::Distributed => what.ends_with("_COLUMN"),
         // Its rows would have to be converted under those who read them.
-        TableEngine::Memory => !retypes,
+        TableEngine::Memory | TableEngine::SharedMemory => !retypes,
         _ => !changes_columns,
     };
     if takes {
