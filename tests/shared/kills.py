@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills and stops servers of one shared root at random moments of inserts, deletes, updates and merges, and counts what is there.
 
-Usage: kills.py BINARY [KILLS=20] [--seed N] [--store folder|endpoint|proxy]
+Usage: kills.py BINARY [KILLS=20] [--seed N] [--store folder|endpoint|proxy] [--kinds FAULT,FAULT,..]
 
 Three servers, eight writers with labels, and one thread each that deletes, updates, merges and reads. A statement without an
 answer is repeated under its label on another server. Every column of a row follows from (label, row). Checked in the end, on
@@ -155,7 +155,8 @@ def change(story, root):
             known = sorted(story.acknowledged - story.deleted)
         if kind < 0.45 and known:
             victim = dice.choice(known)
-            if until_answered(story, root, f"DELETE FROM t WHERE label = {victim}", dice):
+            # On a server that may not know of the label yet.
+            if until_answered(story, root, f"DELETE FROM t WHERE label = {victim}{CONSISTENT}", dice):
                 with story.lock:
                     story.deleted.add(victim)
                 story.count("deletes")
@@ -190,10 +191,21 @@ def write_viewed(story, root):
         time.sleep(0.05)
 
 
+def ask(story, node, sql):
+    """Rows of a SELECT that sees everything; where the store fails it is tried again."""
+    for _ in range(20):
+        try:
+            return node.rows(sql + CONSISTENT, timeout=LAST_PATIENCE_SECONDS)
+        except (Refused, Unanswered) as error:
+            story.note(story.errors, f"SELECT at the end: {error}", node)
+            time.sleep(0.5)
+    raise Wrong(f"node {node.number} does not answer {sql[:60]}")
+
+
 def check_views(story, node):
     """The view has counted what its table has, and every answered insert is there once and whole."""
-    of_table = node.rows("SELECT n, count(), uniqExact(row) FROM viewed GROUP BY n ORDER BY n" + CONSISTENT)
-    of_view = node.rows("SELECT n, sum(rows) FROM counted GROUP BY n ORDER BY n" + CONSISTENT)
+    of_table = ask(story, node, "SELECT n, count(), uniqExact(row) FROM viewed GROUP BY n ORDER BY n")
+    of_view = ask(story, node, "SELECT n, sum(rows) FROM counted GROUP BY n ORDER BY n")
     found = {int(n): int(rows) for n, rows, _ in of_table}
     if [row[:2] for row in of_table] != of_view or any(rows != different for _, rows, different in of_table):
         story.fail(f"node {node.number}: table and view differ: {[row for row in of_table if row[:2] not in of_view][:5]}, "
@@ -266,7 +278,7 @@ def check(story, root):
     """Compares all servers and a new one with what was answered."""
     answers = {}
     for node in [*root.nodes, *root.start(1)]:
-        answers[node.number] = node.query(FOUND + CONSISTENT, timeout=120)
+        answers[node.number] = "\n".join("\t".join(row) for row in ask(story, node, FOUND))
         check_views(story, node)
     if len(set(answers.values())) != 1:
         story.fail(f"servers do not agree: {[hash(text) for text in answers.values()]}")
@@ -284,9 +296,9 @@ def check(story, root):
             story.fail(f"node {number}: {len(back)} deleted labels are there: {sorted(back)[:5]}")
 
 
-def run(binary, kills, seed, store):
+def run(binary, kills, seed, store, kinds):
     story, dice = Story(seed), random.Random(seed)
-    with Root(binary, store, seed) as root:
+    with Root(binary, store, seed, fault_kinds=kinds) as root:
         root.start(SERVERS)
         for sql in CREATE:
             if not until_answered(story, root, sql.replace(" TABLE ", " TABLE IF NOT EXISTS ", 1).replace(
@@ -311,6 +323,8 @@ def run(binary, kills, seed, store):
 
 
 def tell(story, root):
+    for text in root.failed_starts:
+        story.note(story.errors, f"start: {text}")
     print(f"{story.counts}, {len(story.acknowledged)} labels answered, {len(story.rows)} sent, {len(story.deleted)} deleted")
     print(f"slowest statement with its repetitions: {story.slowest:.1f} s ({story.slowest_sql})")
     for name, kinds in (("error", story.errors), ("no answer", story.unanswered)):
@@ -321,14 +335,14 @@ def tell(story, root):
 
 
 def main():
-    arguments, options = sys.argv[1:], {"--seed": "1", "--store": "folder"}
+    arguments, options = sys.argv[1:], {"--seed": "1", "--store": "folder", "--kinds": None}
     for name in options:
         if name in arguments:
             at = arguments.index(name)
             options[name] = arguments[at + 1]
             del arguments[at:at + 2]
     kills = int(arguments[1]) if len(arguments) > 1 else 20
-    story = run(arguments[0], kills, int(options["--seed"]), options["--store"])
+    story = run(arguments[0], kills, int(options["--seed"]), options["--store"], options["--kinds"])
     # Through the proxy a statement may be told that the store does not answer.
     refused = sum(count for count, _ in story.errors.values()) if options["--store"] != "proxy" else 0
     failed = len(story.wrong) + refused

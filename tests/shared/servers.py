@@ -19,11 +19,12 @@ from pathlib import Path
 
 ADDRESS_SPACE_BYTES_MAX = 12_000_000 << 10
 START_SECONDS_MAX = 60
+STARTS_MAX = 5
 BUCKET, KEYS = "shared-root", ("test-access-key", "test-secret-key-0123456789")
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 # What a server must never print.
-ALARMS = re.compile(r"panicked|RUST_BACKTRACE|corrupt|Corruption| ERROR ", re.IGNORECASE)
+ALARMS = re.compile(r"panicked|RUST_BACKTRACE|[Cc]orrupt|Z +ERROR ")
 
 
 class Refused(Exception):
@@ -44,9 +45,9 @@ def before_exec():
 
 
 class Process:
-    """A child whose output goes to a file; `found` is what `pattern` finds in it once it has started."""
+    """A child whose output goes to a file; `pattern` finds in it that it has started."""
 
-    def __init__(self, command, output, pattern, environment=None, wait=True):
+    def __init__(self, command, output, pattern, environment=None):
         self.output, self.pattern = Path(output), re.compile(pattern)
         with open(output, "ab") as log:
             self.offset = log.tell()
@@ -54,7 +55,6 @@ class Process:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, preexec_fn=before_exec,
                 env=dict(os.environ, **(environment or {})),
             )
-        self.found = self.wait_started() if wait else None
 
     def said(self):
         with open(self.output, "rb") as log:
@@ -86,16 +86,27 @@ class Node:
         self.lost_at = float("-inf")
 
     def start(self, wait=True):
+        """With `wait` it is tried again where the store fails; `Root.failed_starts` has what was said."""
         command = [self.root.binary, "server", "--shared", self.root.url, "--cache", str(self.cache),
                    "--listen", "127.0.0.1:0"]
         output = self.root.folder / f"node{self.number}.log"
-        self.process = Process(command, output, r"listening on 127\.0\.0\.1:(\d+)", self.root.environment, wait)
+        self.process = Process(command, output, r"listening on 127\.0\.0\.1:(\d+)", self.root.environment)
         if wait:
-            self.port = int(self.process.found)
+            self.wait_started()
         return self
 
     def wait_started(self):
-        self.port = int(self.process.wait_started())
+        for _ in range(STARTS_MAX):
+            try:
+                self.port = int(self.process.wait_started())
+                return
+            except OSError as error:
+                self.root.failed_starts.append(str(error))
+                if self.root.store != "proxy":
+                    raise
+                self.process.kill()
+                self.start(wait=False)
+        raise OSError(self.root.failed_starts[-1])
 
     def kill(self):
         self.port = None
@@ -146,11 +157,13 @@ class Connection:
 class Root:
     """A place that servers share, as a context: nothing is left of it behind the `with`."""
 
-    def __init__(self, binary, store="folder", seed=1, latency_ms=0, through=None):
+    def __init__(self, binary, store="folder", seed=1, latency_ms=0, through=None, signed=True, fault_kinds=None):
         """`store`: folder, endpoint or proxy. `through` makes of the endpoint's URL the one that servers ask."""
+        self.signed = signed
         self.binary, self.store, self.seed, self.latency_ms = str(Path(binary).resolve()), store, seed, latency_ms
         self.through, self.nodes, self.others, self.environment = through, [], [], {}
-        self.fault_rate = 0.1
+        self.failed_starts = []
+        self.fault_rate, self.fault_kinds = 0.1, fault_kinds
 
     def __enter__(self):
         signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(SystemExit(143)))
@@ -164,16 +177,17 @@ class Root:
 
     def start_endpoint(self):
         command = [self.binary, "s3-endpoint", "--path", str(self.folder / "store"), "--port", "0", "--bucket", BUCKET,
-                   "--access-key", KEYS[0], "--secret-key", KEYS[1], "--latency-ms", str(self.latency_ms)]
+                   "--latency-ms", str(self.latency_ms)]
+        command += ["--access-key", KEYS[0], "--secret-key", KEYS[1]] if self.signed else []
         self.others.append(Process(command, self.folder / "endpoint.log", r"(http://127\.0\.0\.1:\d+) serves"))
-        url = self.endpoint_url = self.others[-1].found
+        url = self.endpoint_url = self.others[-1].wait_started()
         if self.through:
             url = self.through(url)
         if self.store == "proxy":
             command = [self.binary, "fault-proxy", "--to", url, "--port", "0", "--rate", str(self.fault_rate),
-                       "--seed", str(self.seed)]
+                       "--seed", str(self.seed)] + (["--kinds", self.fault_kinds] if self.fault_kinds else [])
             self.others.append(Process(command, self.folder / "proxy.log", r"(http://127\.0\.0\.1:\d+) breaks"))
-            url = self.others[-1].found
+            url = self.others[-1].wait_started()
         self.environment = {"AWS_ACCESS_KEY_ID": KEYS[0], "AWS_SECRET_ACCESS_KEY": KEYS[1], "AWS_ENDPOINT_URL": url,
                             "AWS_REGION": "us-east-1"}
         return f"s3://{BUCKET}/prefix"

@@ -140,7 +140,17 @@ fn every_slt_file_passes() {
 #[test]
 fn every_slt_file_passes_on_two_servers_that_take_turns() {
     // They ask what one server has by itself: lists of statements, loads, mutations and errors, or temporary tables.
-    let of_one = ["loads", "once", "profile", "rejected_rows", "sessions", "system_tables", "ttl", "warnings", "detach"];
+    let of_one = [
+        "loads",
+        "once",
+        "profile",
+        "rejected_rows",
+        "sessions",
+        "system_tables",
+        "ttl",
+        "warnings",
+        "detach",
+    ];
     every_file_passes(2, move |path| !of_one.iter().any(|name| path.ends_with(format!("sql/{name}.slt"))));
 }
 
@@ -153,7 +163,7 @@ fn every_file_passes(servers: usize, wanted: impl Fn(&Path) -> bool) {
     files.retain(|path| path.to_string_lossy().contains(&only));
     files.retain(|path| wanted(path));
     assert!(!files.is_empty(), "no .slt files under {}", folder.display());
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let mut failures = Vec::new();
     for path in &files {
         if let Err(problem) = runtime.block_on(run_file(path, servers)) {

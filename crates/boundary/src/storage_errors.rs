@@ -53,6 +53,8 @@ impl From<RefusedWhy> for Error {
             Why::Invalid(_) => (ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS),
             Why::SchemaChanged { .. }
             | Why::RowsAdded(_)
+            | Why::DefinitionsChanged
+            | Why::ExportKeyTaken { .. }
             | Why::PartNotLive { .. }
             | Why::PartExists { .. }
             | Why::PartBetween { .. }
@@ -89,6 +91,7 @@ impl From<&CatalogError> for Error {
             CatalogError::NotLogged(AppendRefused::Unreachable { .. }) => {
                 (ErrorKind::Unavailable, ErrorCode::NETWORK_ERROR)
             }
+            CatalogError::NotLogged(AppendRefused::Denied(_)) => (ErrorKind::Denied, ErrorCode::S3_ERROR),
             CatalogError::NotLogged(_) => (ErrorKind::Limit, ErrorCode::UNKNOWN_EXCEPTION),
             CatalogError::Log(_) | CatalogError::Poisoned(_) | CatalogError::Outrun(_) => {
                 (ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION)
@@ -98,6 +101,9 @@ impl From<&CatalogError> for Error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
             CatalogError::NotLogged(AppendRefused::Unreachable { .. }) => {
                 "nothing of this statement was written; try again when the store answers"
+            }
+            CatalogError::NotLogged(AppendRefused::Denied(_)) => {
+                "see what the keys may do in the bucket; nothing was written"
             }
             CatalogError::Log(LogError::Locked { .. }) => "end that process, or give another folder",
             CatalogError::Log(LogError::TooNew { .. }) => "use the newer version of Gristmill that wrote it",

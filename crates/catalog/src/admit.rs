@@ -8,10 +8,11 @@ mod staging;
 
 use std::sync::Arc;
 
-use model::{DatabaseId, ExportId, LoadId, PartDescriptor, TableDef, TableId};
+use model::{DatabaseId, ExportId, ExportObject, LoadId, PartDescriptor, TableDef, TableId};
 use thiserror::Error;
 
 use crate::blocks::Replaced;
+use crate::exports::ExportState;
 use crate::op::{Op, Precondition, Transaction};
 use crate::state::{Moment, State, is_implicit, system_database_id};
 use crate::table_state::{TableState, group_of};
@@ -38,6 +39,9 @@ pub enum RefusedWhy {
     /// What the transaction relies on was found out before these rows came. It can be tried again.
     #[error("rows were added to table \"{0}\" meanwhile")]
     RowsAdded(String),
+    /// The statement was decided on names or views that are others by now. It can be tried again.
+    #[error("tables, views or functions were changed meanwhile")]
+    DefinitionsChanged,
     /// A merge lost against another merge, a truncation or a drop.
     #[error("part {part} of table \"{table}\" is not live")]
     PartNotLive { table: String, part: String },
@@ -63,6 +67,9 @@ pub enum RefusedWhy {
     CollectionExists(String),
     #[error("function \"{0}\" does not exist")]
     UnknownFunction(String),
+    /// Two that write one object at once would both be told that their rows are there.
+    #[error("an object of the INSERT is being written by the INSERT {query_id}, of this server or another")]
+    ExportKeyTaken { query_id: String },
     /// Published or aborted meanwhile, or never opened.
     #[error("load {0} is not open")]
     UnknownLoad(LoadId),
@@ -100,6 +107,9 @@ pub(crate) fn check_precondition(state: &State, precondition: &Precondition) -> 
         Precondition::SchemaCompatible { table, schema_version } => {
             schema_compatible(state, table_of(state, *table)?, *schema_version)
         }
+        Precondition::ExportUncommitted { export } => export_not_committed(state, *export, true),
+        // Of the history, not of the state: the catalog has looked.
+        Precondition::DefinitionsKept => Ok(()),
         Precondition::LabelUnseen { database, label } => match state.label(*database, label) {
             None => Ok(()),
             Some(seen) => Err(RefusedWhy::LabelExists {
@@ -183,13 +193,32 @@ pub(crate) fn check_op(
             naming::check_collection(state, op)
         }
         Op::CreateFunction { .. } | Op::DropFunction { .. } => naming::check_function(state, op),
-        Op::ExportOpen { export, .. } => export_not_committed(state, *export, false),
+        Op::ExportOpen { .. } => check_export_open(state, op),
         Op::ExportCommit { export, .. } => export_not_committed(state, *export, true),
         Op::ExportEnd { export } => {
             let open = state.exports().get(*export).map(drop);
             open.ok_or_else(|| export_over(*export, "is not open"))
         }
     }
+}
+
+fn check_export_open(state: &State, op: &Op) -> Result<(), RefusedWhy> {
+    let Op::ExportOpen { export, objects, .. } = op else { return Ok(()) };
+    export_not_committed(state, *export, false)?;
+    let takes = |other: &&Arc<ExportState>| other.id != *export && share_a_key(&other.objects, objects);
+    match state.exports().iter().find(takes) {
+        Some(other) => Err(RefusedWhy::ExportKeyTaken { query_id: other.query_id.to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// Whether two exports would write the same object: the later one would replace the rows of the other.
+fn share_a_key(some: &[ExportObject], others: &[ExportObject]) -> bool {
+    let is_same = |a: &ExportObject, b: &ExportObject| {
+        let (one, other) = (&a.store, &b.store);
+        a.key == b.key && !one.is_files() && (&one.endpoint, &one.bucket) == (&other.endpoint, &other.bucket)
+    };
+    some.iter().any(|object| others.iter().any(|other| is_same(object, other)))
 }
 
 /// An export may grow, or be committed once. `is_open`: it has to be there already.

@@ -117,6 +117,14 @@ pub struct Catalog {
     writer: Mutex<Writer>,
     /// The end of the log, where others append to it.
     tail: Option<Arc<dyn LogTail>>,
+    /// One looks at the end of the log at a time.
+    following: Mutex<()>,
+    /// When all there was is known to have been known: microseconds of the monotonic clock.
+    known_at: AtomicU64,
+    /// A record was sent of which nobody knows what became.
+    open_record: AtomicBool,
+    /// Records that this process does not know were deleted.
+    left_behind: AtomicBool,
     /// The oldest seq that other processes still read.
     others_horizon: AtomicU64,
     home: CheckpointHome,
@@ -137,6 +145,8 @@ struct Writer {
     stopped: Option<Cow<'static, str>>,
     /// Bytes of transactions logged since the checkpoint this process began with.
     logged_bytes: u64,
+    /// The newest record that changed a definition, or the first this process took in.
+    defined: Seq,
     /// The latest time that a transaction of the log has: time in it does not go back, whoever appends.
     last_ms: u64,
 }
@@ -148,6 +158,8 @@ struct Checkpoints {
     newest: Option<Seq>,
     /// `Writer::logged_bytes` when it was taken.
     covered_bytes: u64,
+    /// When records of a shared log were deleted last, by this process.
+    dropped: Option<Duration>,
 }
 
 impl fmt::Debug for Catalog {
@@ -188,7 +200,7 @@ impl Catalog {
         let (mut logged_bytes, mut last_ms) = (0, 0);
         let mut deliver = |record: ReplayedRecord| {
             logged_bytes += bytes_of(&record.transactions);
-            last_ms = replay_record(&mut recovered.state, &record)?.max(last_ms);
+            last_ms = replay_record(&mut recovered.state, &record)?.last_ms.max(last_ms);
             Ok(())
         };
         let opened = open_log(after, &mut deliver);
@@ -205,15 +217,19 @@ impl Catalog {
             root: root.to_owned(),
             config,
             queue: Arc::default(),
-            writer: Mutex::new(Writer { log, stopped: None, logged_bytes, last_ms }),
+            writer: Mutex::new(Writer { log, stopped: None, logged_bytes, defined: seq, last_ms }),
             tail,
+            following: Mutex::default(),
+            known_at: AtomicU64::new(0),
+            open_record: AtomicBool::new(false),
+            left_behind: AtomicBool::new(false),
             others_horizon: AtomicU64::new(u64::MAX),
             home,
             published: RwLock::new(Arc::new(state)),
             newest: watch::Sender::new(seq),
             poisoned: AtomicBool::new(false),
             pins: Pins::default(),
-            checkpoints: Mutex::new(Checkpoints { newest: from, covered_bytes: 0 }),
+            checkpoints: Mutex::new(Checkpoints { newest: from, covered_bytes: 0, dropped: None }),
             findings,
             held_until_ms: AtomicU64::new(held_until_ms),
         })
@@ -294,17 +310,26 @@ impl Catalog {
     }
 }
 
-/// Returns the latest time in the record, 0 if it has none.
-fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<u64, LogError> {
-    let (seq, mut last_ms) = (Seq(record.seq), 0);
+/// What a record that was replayed tells of the log.
+#[derive(Clone, Copy, Default)]
+struct Replayed {
+    /// The latest time in it, 0 if it has none.
+    last_ms: u64,
+    /// Whether it changed a definition.
+    defines: bool,
+}
+
+fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<Replayed, LogError> {
+    let (seq, mut replayed) = (Seq(record.seq), Replayed::default());
     for bytes in &record.transactions {
         let unreadable = |source| LogError::Replay { seq: record.seq, source };
         let transaction = decode_transaction(bytes).map_err(|error| unreadable(error.into()))?;
         let moment = Moment { seq, at_ms: transaction.at_ms };
-        last_ms = last_ms.max(transaction.at_ms);
+        replayed.last_ms = replayed.last_ms.max(transaction.at_ms);
+        replayed.defines |= transaction.ops.iter().any(Op::defines);
         state.apply(moment, &transaction.ops).map_err(|error| unreadable(error.into()))?;
     }
-    Ok(last_ms)
+    Ok(replayed)
 }
 
 fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {

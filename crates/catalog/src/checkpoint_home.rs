@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use host::{Created, Host, Objects, read_all};
+use host::{Host, Objects, read_all};
 use model::Seq;
 
 use crate::checkpoint::{self, CheckpointError};
@@ -73,13 +73,10 @@ impl CheckpointHome {
         let place = self.place(state.seq());
         let io_error = |source| CheckpointError::Io { path: place.clone(), source };
         let bytes = read_all(&*self.host.disk, &written).map_err(io_error)?;
-        let created = objects.create(&key_of(state.seq()), bytes);
+        // The state of a seq is the same whoever writes it.
+        let written = objects.put(&key_of(state.seq()), bytes);
         checkpoint::remove_others(&*self.host.disk, &self.folder, &[]).map_err(io_error)?;
-        match created {
-            // The state of a seq is the same whoever writes it.
-            Created::New | Created::Exists => Ok(()),
-            Created::Unknown(error) => Err(io_error(error)),
-        }
+        written.map_err(io_error)
     }
 
     /// Removes checkpoints older than the newest of `kept` that are not among them.

@@ -57,6 +57,13 @@ pub enum Precondition {
         database: DatabaseId,
         label: Label,
     },
+    /// The export is open, and nobody has committed it.
+    ExportUncommitted {
+        export: ExportId,
+    },
+    /// Nothing was created, dropped, renamed or altered since the transaction's `read_seq`: the names, views, constraints and
+    /// functions it was decided on are those there are.
+    DefinitionsKept,
 }
 
 /// One change.
@@ -246,6 +253,25 @@ impl Op {
             | Op::CreateFunction { .. }
             | Op::DropFunction { .. } => None,
         }
+    }
+
+    /// Whether it changes what names, views, constraints or functions there are.
+    pub fn defines(&self) -> bool {
+        matches!(
+            self,
+            Op::CreateDatabase { .. }
+                | Op::DropDatabase { .. }
+                | Op::RenameDatabase { .. }
+                | Op::CreateTable(_)
+                | Op::DropTable { .. }
+                | Op::RenameTable { .. }
+                | Op::ExchangeTables { .. }
+                | Op::AlterTable(_)
+                | Op::DetachTable { .. }
+                | Op::AttachTable { .. }
+                | Op::CreateFunction { .. }
+                | Op::DropFunction { .. }
+        )
     }
 
     /// Whether the state keeps the time of this op. Only then is it worth its bytes in the log.

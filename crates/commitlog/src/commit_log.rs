@@ -65,6 +65,23 @@ pub trait CommitLog: Send {
         None
     }
 
+    /// Whether a record was sent of which nobody knows what became. [`CommitLog::append`] and [`CommitLog::others`] find out.
+    fn has_open(&self) -> bool {
+        false
+    }
+
+    /// When every record there was is known to have been known, on the monotonic clock of the host; `None` where nobody else
+    /// appends.
+    fn known_at(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether records that this writer does not know were deleted: it can follow the log no more, and what it knows is old. Once
+    /// it says so it always does, and is poisoned.
+    fn is_left_behind(&self) -> bool {
+        false
+    }
+
     /// Why nothing is appended any more by this writer, until somebody opens the log again; `None` as long as it goes on.
     ///
     /// Once it says why, it always does, and [`CommitLog::append`] answers [`AppendError::Poisoned`].
@@ -109,6 +126,12 @@ pub trait LogTail: Send + Sync + Debug {
     /// # Errors
     /// Nobody can say now.
     fn has(&self, seq: u64) -> io::Result<bool>;
+
+    /// [`CommitLog::drop_before`], beside the writer: it may take long.
+    ///
+    /// # Errors
+    /// The store fails; what is left is deleted next time.
+    fn drop_before(&self, seq: u64) -> io::Result<()>;
 }
 
 /// What became of an append.

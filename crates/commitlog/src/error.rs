@@ -54,6 +54,9 @@ pub enum AppendRefused {
     /// No room for it, most likely.
     #[error("no space was made for it: {0}")]
     Space(io::Error),
+    /// The store does not take it.
+    #[error("the store refused it: {0}")]
+    Denied(io::Error),
     /// The store does not say what became of a record that was sent before, and nothing may follow it until it does.
     #[error("what became of record {seq}, sent before, is not known yet: {source}")]
     Unreachable { seq: u64, source: io::Error },

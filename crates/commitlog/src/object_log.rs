@@ -10,22 +10,22 @@
 //! and state can be compared again at any time. Must not know: what a transaction means, who the others are.
 
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use host::{Created, Host, Objects, random};
 
-use crate::commit_log::{AppendTimes, Appended, CommitLog, Deliver, LogTail};
+use crate::commit_log::{AppendTimes, Appended, CommitLog, LogTail};
 use crate::error::{AppendError, AppendRefused, LogError};
 use crate::record::{self, Envelope, Record};
 use crate::replay::ReplayedRecord;
 
 mod frames;
 mod retention;
+mod reading;
 
-use frames::{Fetched, fetch, log_folder, record_key};
+use frames::{Fetched, fetch, record_key};
 use retention::Proof;
 
 /// How an object log is opened.
@@ -34,6 +34,8 @@ pub struct ObjectLogConfig {
     pub stream: u64,
     /// Longest record, in bytes of its frame.
     pub record_bytes_max: u64,
+    /// Newest records that stay whatever their age.
+    pub records_min: u64,
     /// How long an append tries to find out what became of its record before it says that it does not know.
     pub patience: Duration,
 }
@@ -41,7 +43,12 @@ pub struct ObjectLogConfig {
 impl Default for ObjectLogConfig {
     /// A record of 64 MiB; ten seconds, in which every store answers that is there.
     fn default() -> Self {
-        ObjectLogConfig { stream: 0, record_bytes_max: 64 << 20, patience: Duration::from_secs(10) }
+        ObjectLogConfig {
+            stream: 0,
+            record_bytes_max: 64 << 20,
+            records_min: 1_000,
+            patience: Duration::from_secs(10),
+        }
     }
 }
 
@@ -50,8 +57,6 @@ const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// Whoever met another writer in this time lets the others go first after a success.
 const COMPANY: Duration = Duration::from_secs(1);
-/// Records taken in at once; whoever is further behind asks again.
-const FOLLOWED_MAX: usize = 512;
 
 /// See the module.
 pub struct ObjectLog {
@@ -62,7 +67,10 @@ pub struct ObjectLog {
     previous_hash: [u8; 16],
     /// A record sent to `next_seq`, of which nobody knows what became.
     open: Option<Sent>,
+    /// The seq of a record that was open: requests for it may still be on their way.
+    open_seq: Option<u64>,
     poisoned: Option<String>,
+    is_left_behind: bool,
     proof: Proof,
     /// When a record of somebody else was met last.
     company: Option<Duration>,
@@ -81,138 +89,11 @@ enum Fate {
     Committed,
     Conflict(Vec<ReplayedRecord>),
     Unknown(io::Error),
+    /// Nothing of it was written.
+    Refused(io::Error),
 }
 
 impl ObjectLog {
-    /// Delivers the records after `after`, which a checkpoint covers. Creates no object.
-    ///
-    /// # Errors
-    /// A record that is needed is not there, or is not what was written; the store fails.
-    pub fn open(
-        host: &Host,
-        objects: Arc<dyn Objects>,
-        after: u64,
-        deliver: Deliver<'_>,
-        config: ObjectLogConfig,
-    ) -> Result<ObjectLog, LogError> {
-        let mut log = ObjectLog {
-            host: host.clone(),
-            objects,
-            config,
-            next_seq: after + 1,
-            previous_hash: [0; 16],
-            open: None,
-            poisoned: None,
-            proof: Proof::now(host),
-            company: None,
-            last_put: None,
-        };
-        log.previous_hash = log.hash_of(after)?;
-        let newest = frames::newest_listed(&*log.objects, config.stream, after)?;
-        loop {
-            let started = Proof::now(host);
-            let wanted = (newest + 1).saturating_sub(log.next_seq);
-            let records = frames::fetch_many(&log.objects, host, config.stream, log.next_seq, wanted)?;
-            let found = records.len();
-            for (record, frame) in records {
-                log.take(&record, &frame)?;
-                deliver(replayed(record))?;
-            }
-            if log.next_seq <= newest && found > 0 {
-                continue;
-            }
-            if log.next_seq > newest {
-                // Listings lag behind: the end is where nothing is found.
-                match fetch(&*log.objects, config.stream, log.next_seq)? {
-                    Fetched::Nothing => {
-                        log.proof = started;
-                        return Ok(log);
-                    }
-                    Fetched::Record(record, frame) => {
-                        log.take(&record, &frame)?;
-                        deliver(replayed(*record))?;
-                    }
-                }
-            } else {
-                let (key, next) = (record_key(config.stream, log.next_seq), log.next_seq);
-                let what = format!("record {next} is missing, and there is record {newest}");
-                return Err(LogError::Lacking { path: log.objects.place(&key).into(), what });
-            }
-        }
-    }
-
-    /// The hash the record after `seq` names; of a record that was deleted nobody asks any more.
-    fn hash_of(&self, seq: u64) -> Result<[u8; 16], LogError> {
-        if seq == 0 {
-            return Ok([0; 16]);
-        }
-        match fetch(&*self.objects, self.config.stream, seq)? {
-            Fetched::Record(_, frame) => Ok(record::hash(&frame)),
-            Fetched::Nothing => {
-                let key = record_key(self.config.stream, seq);
-                let what = format!("the checkpoint is of record {seq}, which is missing");
-                Err(LogError::Lacking { path: self.objects.place(&key).into(), what })
-            }
-        }
-    }
-
-    /// Goes behind a record of the log.
-    fn take(&mut self, record: &Record, frame: &Bytes) -> Result<(), LogError> {
-        let (expected, named) = (self.previous_hash, record.envelope.previous_hash);
-        if record.envelope.seq != self.next_seq || named != expected {
-            let key = record_key(self.config.stream, self.next_seq);
-            let path = self.objects.place(&key).into();
-            let what = "it does not follow the record before it".to_owned();
-            return Err(LogError::Corruption { path, offset: 0, what });
-        }
-        self.previous_hash = record::hash(frame);
-        self.next_seq += 1;
-        Ok(())
-    }
-
-    /// What others have appended, from `next_seq` on. Who has gone behind records hears of them, whatever comes after.
-    fn follow(&mut self) -> Result<Vec<ReplayedRecord>, LogError> {
-        let mut records = Vec::new();
-        while records.len() < FOLLOWED_MAX {
-            match self.next() {
-                Ok(Some(record)) => records.push(record),
-                Err(error) if records.is_empty() => return Err(error),
-                Ok(None) | Err(_) => break,
-            }
-        }
-        Ok(records)
-    }
-
-    /// Goes behind the next record, if there is one.
-    fn next(&mut self) -> Result<Option<ReplayedRecord>, LogError> {
-        let started = Proof::now(&self.host);
-        match fetch(&*self.objects, self.config.stream, self.next_seq)? {
-            Fetched::Nothing => self.tail_seen(started).map(|()| None),
-            Fetched::Record(record, frame) => {
-                self.take(&record, &frame)?;
-                self.proof = started;
-                Ok(Some(replayed(*record)))
-            }
-        }
-    }
-
-    /// Nothing was found at `next_seq`. After a long sleep that may be because it was deleted.
-    fn tail_seen(&mut self, started: Proof) -> Result<(), LogError> {
-        if self.proof.is_old(&self.host)
-            && let Some(boundary) = retention::boundary_at(&*self.objects, self.next_seq)?
-        {
-            let path = PathBuf::from(self.objects.place(&log_folder(self.config.stream)));
-            let what = format!(
-                "records up to {boundary} were deleted while this process slept, and it knows them up to {}; \
-                 start it again",
-                self.next_seq - 1
-            );
-            return Err(LogError::Lacking { path, what });
-        }
-        self.proof = started;
-        Ok(())
-    }
-
     /// Lets others go first for a moment: whoever is nearest to the store would win every time.
     fn yield_to_others(&mut self) {
         let now = self.host.clock.monotonic();
@@ -242,14 +123,20 @@ impl ObjectLog {
     fn send(&mut self, sent: &Sent) -> Result<Fate, LogError> {
         let key = record_key(self.config.stream, self.next_seq);
         let begun = self.host.clock.monotonic();
-        let mut pause = PAUSE_MIN;
+        let (mut pause, mut attempts) = (PAUSE_MIN, 0);
         loop {
-            let at = self.host.clock.monotonic();
+            let (at, sent_at) = (self.host.clock.monotonic(), Proof::now(&self.host));
+            attempts += 1;
             let problem = match self.objects.create(&key, sent.frame.clone()) {
                 Created::New => {
                     self.last_put = Some(self.host.clock.monotonic().saturating_sub(at));
-                    return self.committed(sent);
+                    return self.committed(sent, sent_at);
                 }
+                // Of earlier attempts nobody knows.
+                Created::Refused(error) if attempts == 1 && self.open_seq != Some(self.next_seq) => {
+                    return Ok(Fate::Refused(error));
+                }
+                Created::Refused(error) => error,
                 Created::Exists if self.host.faults.planted("commitlog.exists_is_failure") => {
                     return Err(LogError::Io { path: key.into(), source: ErrorKind::AlreadyExists.into() });
                 }
@@ -259,13 +146,17 @@ impl ObjectLog {
                 }
                 Created::Unknown(error) => error,
             };
-            match fetch(&*self.objects, self.config.stream, self.next_seq) {
+            match fetch(&*self.objects, &self.host, self.config.stream, self.next_seq) {
                 Ok(Fetched::Record(record, _)) if record.envelope.uuid == sent.uuid => {
-                    return self.committed(sent);
+                    return self.committed(sent, sent_at);
                 }
-                Ok(Fetched::Record(..)) => {
+                Ok(Fetched::Record(record, frame)) => {
                     self.company = Some(self.host.clock.monotonic());
-                    return self.follow().map(Fate::Conflict);
+                    self.take(&record, &frame)?;
+                    let mut records = vec![replayed(*record)];
+                    // More of them are found by the next try.
+                    records.extend(self.follow().unwrap_or_default());
+                    return Ok(Fate::Conflict(records));
                 }
                 // The same bytes to the same place: one that is late is still this one.
                 Ok(Fetched::Nothing) | Err(LogError::Io { .. }) => {}
@@ -280,7 +171,7 @@ impl ObjectLog {
     }
 
     /// The record is there. A process that slept for longer than records are kept may have put it where one was deleted.
-    fn committed(&mut self, sent: &Sent) -> Result<Fate, LogError> {
+    fn committed(&mut self, sent: &Sent, sent_at: Proof) -> Result<Fate, LogError> {
         let boundary =
             match self.proof.is_old(&self.host) && !self.host.faults.planted("commitlog.no_boundary") {
                 true => retention::boundary_at(&*self.objects, self.next_seq)?,
@@ -295,20 +186,13 @@ impl ObjectLog {
                  among them; start it again",
                 self.next_seq
             );
-            self.poisoned = Some(why.clone());
+            (self.poisoned, self.is_left_behind) = (Some(why.clone()), true);
             return Ok(Fate::Unknown(io::Error::other(why)));
         }
         self.previous_hash = record::hash(&sent.frame);
         self.next_seq += 1;
-        self.proof = Proof::now(&self.host);
+        (self.proof, self.open_seq) = (sent_at, None);
         Ok(Fate::Committed)
-    }
-
-    /// The log is not what it should be: nothing more is appended, what is known can be read.
-    fn lost(&mut self, error: &LogError) -> AppendError {
-        let why = error.to_string();
-        self.poisoned = Some(why.clone());
-        AppendError::Poisoned(why)
     }
 
     /// Mistakes that a simulation plants.
@@ -335,16 +219,27 @@ impl ObjectLog {
                 Ok(Some(vec![replayed(record)]))
             }
             Ok(Fate::Conflict(records)) => Ok(Some(records)),
-            Ok(Fate::Unknown(source)) => {
-                self.open = Some(sent);
+            Ok(Fate::Unknown(source) | Fate::Refused(source)) => {
+                self.keep_open(sent);
                 Err(self.unreachable(source))
             }
-            Err(LogError::Io { source, .. }) => {
-                self.open = Some(sent);
-                Err(self.unreachable(source))
+            Err(error) => {
+                self.keep_open(sent);
+                Err(self.unreachable(in_words(error)))
             }
-            Err(error) => Err(self.lost(&error)),
         }
+    }
+
+    fn keep_open(&mut self, sent: Sent) {
+        (self.open, self.open_seq) = (Some(sent), Some(self.next_seq));
+    }
+}
+
+/// What cannot be read now may be read later: damage can be repaired, and an answer be wrong.
+fn in_words(error: LogError) -> io::Error {
+    match error {
+        LogError::Io { source, .. } => source,
+        error => io::Error::other(error.to_string()),
     }
 }
 
@@ -387,23 +282,16 @@ impl CommitLog for ObjectLog {
                 Ok(Appended::Committed { seq, times: AppendTimes { write: Duration::ZERO, sync } })
             }
             Ok(Fate::Conflict(records)) => Ok(Appended::Conflict(records)),
+            Ok(Fate::Refused(error)) => Err(AppendError::Refused(AppendRefused::Denied(error))),
             Ok(Fate::Unknown(source)) => {
-                self.open = Some(sent);
+                self.keep_open(sent);
                 Ok(Appended::Unresolved { seq, source })
             }
-            Err(LogError::Io { source, .. }) if self.takes_doubt_for_failure() => {
-                Err(self.unreachable(source))
-            }
-            // The record was found to be somebody else's, or is ours and a boundary could not be looked up.
-            Err(LogError::Io { source, .. }) => {
-                self.open = Some(sent);
-                Ok(Appended::Unresolved { seq, source })
-            }
-            // What is there is no record: ours, or that of somebody else.
+            Err(error) if self.takes_doubt_for_failure() => Err(self.unreachable(in_words(error))),
+            // What is there is ours and a boundary could not be looked up, or it cannot be read.
             Err(error) => {
-                let source = io::Error::other(error.to_string());
-                self.poisoned = Some(error.to_string());
-                Ok(Appended::Unresolved { seq, source })
+                self.keep_open(sent);
+                Ok(Appended::Unresolved { seq, source: in_words(error) })
             }
         }
     }
@@ -422,13 +310,30 @@ impl CommitLog for ObjectLog {
                 }
                 Ok(records)
             }
-            Err(LogError::Io { source, .. }) => Err(self.unreachable(source)),
-            Err(error) => Err(self.lost(&error)),
+            Err(error) if self.is_left_behind => {
+                let why = error.to_string();
+                self.poisoned = Some(why.clone());
+                Err(AppendError::Poisoned(why))
+            }
+            Err(error) => Err(self.unreachable(in_words(error))),
         }
     }
 
     fn tail(&self) -> Option<Arc<dyn LogTail>> {
-        Some(Arc::new(ObjectTail { objects: Arc::clone(&self.objects), stream: self.config.stream }))
+        let (host, objects) = (self.host.clone(), Arc::clone(&self.objects));
+        Some(Arc::new(ObjectTail { host, objects, config: self.config }))
+    }
+
+    fn has_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    fn known_at(&self) -> Option<Duration> {
+        Some(self.proof.monotonic)
+    }
+
+    fn is_left_behind(&self) -> bool {
+        self.is_left_behind
     }
 
     fn poisoned(&self) -> Option<&str> {
@@ -447,21 +352,27 @@ impl CommitLog for ObjectLog {
         Ok(())
     }
 
-    fn drop_before(&mut self, seq: u64) -> io::Result<()> {
-        retention::drop_before(&*self.objects, &self.host, self.config.stream, seq)
+    /// Left to [`LogTail::drop_before`], for which no append has to wait.
+    fn drop_before(&mut self, _seq: u64) -> io::Result<()> {
+        Ok(())
     }
 }
 
 /// Looks at the end of the log beside its writer.
 #[derive(Debug)]
 struct ObjectTail {
+    host: Host,
     objects: Arc<dyn Objects>,
-    stream: u64,
+    config: ObjectLogConfig,
 }
 
 impl LogTail for ObjectTail {
     fn has(&self, seq: u64) -> io::Result<bool> {
-        self.objects.head(&record_key(self.stream, seq)).map(|found| found.is_some())
+        self.objects.head(&record_key(self.config.stream, seq)).map(|found| found.is_some())
+    }
+
+    fn drop_before(&self, seq: u64) -> io::Result<()> {
+        retention::drop_before(&*self.objects, &self.host, &self.config, seq)
     }
 }
 

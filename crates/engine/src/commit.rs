@@ -55,7 +55,10 @@ fn committed(report: &CommitReport, profile: Option<&StatementProfile>) -> Resul
         CommitOutcome::Unknown(why) => {
             let message = format!("it is not known whether the statement was committed: {why}");
             Err(Error::new(ErrorKind::OutcomeUnknown, ErrorCode::UNKNOWN_EXCEPTION, message)
-                .with_hint("open the database again and look; what was committed is complete"))
+                .with_hint(
+                    "what was committed is complete: repeat it with the same label, or look whether it is there; a database in a \
+                     folder says so after it was opened again",
+                ))
         }
     }
 }

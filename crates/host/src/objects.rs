@@ -40,6 +40,8 @@ pub enum Created {
     Exists,
     /// The object may be there, or come to be there later.
     Unknown(io::Error),
+    /// The store has said no: this request made nothing, and never will.
+    Refused(io::Error),
 }
 
 /// A store of objects.
@@ -112,6 +114,9 @@ pub struct StoreClock {
     heard: Mutex<Heard>,
 }
 
+/// Times that differ by no more say the same.
+const ROUNDED_MS: u64 = 2_000;
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Heard {
     store_ms: u64,
@@ -130,7 +135,11 @@ impl StoreClock {
     pub fn hear(&self, store_ms: u64) {
         let at = self.clock.monotonic();
         let mut heard = self.heard.lock();
-        (heard.store_ms, heard.at) = (store_ms, at);
+        let since = u64::try_from(at.saturating_sub(heard.at).as_millis()).unwrap_or(0);
+        // Stores cut to seconds: what was carried on since is nearer.
+        if heard.store_ms.saturating_add(since).abs_diff(store_ms) > ROUNDED_MS {
+            (heard.store_ms, heard.at) = (store_ms, at);
+        }
     }
 }
 

@@ -72,6 +72,11 @@ pub fn host_name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
 }
 
+/// Which start of the machine this is; empty where it does not say.
+pub fn boot_id() -> String {
+    read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
 /// All memory this process could ever have: the machine's, or the cgroup's limit if that is less. In bytes.
 pub fn total_memory_bytes() -> u64 {
     let root = Path::new("/");

@@ -88,6 +88,18 @@ impl PartHealth {
         of_table.filter(|(_, known)| known.damage.is_some()).map(|((_, part), _)| *part).collect()
     }
 
+    /// What was found was wrong with a copy, and is not known of the part.
+    pub fn note_sound_again(&self, table: TableId, error: &PartError) {
+        if let Some(part) = error.damaged_part() {
+            self.parts.lock().remove(&(table, part));
+        }
+    }
+
+    /// Forgets parts that are not there any more: whoever was slow to read one found no file, which is no damage.
+    pub fn retain(&self, is_there: impl Fn(TableId, PartId) -> bool) {
+        self.parts.lock().retain(|(table, part), _| is_there(*table, *part));
+    }
+
     /// The part is gone.
     pub(crate) fn forget(&self, part: &PartDescriptor) {
         self.parts.lock().remove(&(part.table, part.id));

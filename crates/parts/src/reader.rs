@@ -45,7 +45,13 @@ pub fn open_part(store: &PartStore, part: &PartDescriptor) -> Result<PartReader,
     if part.format != FORMAT_PARQUET {
         return Err(PartError::UnknownFormat { part: part.id, format: part.format });
     }
-    open_checked(store, part).inspect_err(|error| store.health().note_error(part.table, error))
+    let opened = match open_checked(store, part) {
+        Err(error) if error.is_damage() && store.storage().forget_copy(&part.location.key) => {
+            open_checked(store, part)
+        }
+        opened => opened,
+    };
+    opened.inspect_err(|error| store.health().note_error(part.table, error))
 }
 
 fn open_checked(store: &PartStore, part: &PartDescriptor) -> Result<PartReader, PartError> {

@@ -41,6 +41,12 @@ pub trait PartStorage: Send + Sync + Debug {
     /// `NotFound` if there is no such file.
     fn open(&self, key: &str) -> Result<Arc<dyn DiskRead>, PartError>;
 
+    /// Forgets what this machine keeps of a file beside the storage, because it is not what was written; whether there was
+    /// something, so that reading it again reads other bytes.
+    fn forget_copy(&self, _key: &str) -> bool {
+        false
+    }
+
     /// The length of a file; `None` if there is none. What was sealed, moved or deleted before the call is seen.
     ///
     /// # Errors

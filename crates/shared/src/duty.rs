@@ -16,7 +16,8 @@ pub struct Duties {
 
 impl Duties {
     pub fn of(member: &Member) -> Duties {
-        let active = member.nodes().into_iter().filter(|node| node.is_active || node.is_me);
+        let active =
+            member.nodes().into_iter().filter(|node| node.report.works && (node.is_active || node.is_me));
         Duties { me: member.id(), active: active.map(|node| node.id).collect() }
     }
 

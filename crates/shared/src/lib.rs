@@ -14,12 +14,14 @@ pub mod error;
 pub mod root;
 pub mod node;
 pub mod duty;
+pub mod counted;
 pub mod local_files;
 pub mod part_files;
 pub mod read_through;
 pub mod sharing;
 pub mod open;
 
+pub use counted::{Counted, Counts};
 pub use duty::Duties;
 pub use error::SharedError;
 pub use local_files::LocalFiles;

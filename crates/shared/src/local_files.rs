@@ -14,6 +14,10 @@ use parking_lot::Mutex;
 
 const KEPT: &str = "parts";
 const UNFINISHED: &str = "unfinished";
+/// What merges sort on their way; nobody needs it after them.
+pub(crate) const SCRATCH: &str = "scratch";
+/// Since which start of the machine files have been kept.
+const BOOT: &str = "boot";
 
 /// See the module.
 #[derive(Debug)]
@@ -45,9 +49,16 @@ impl LocalFiles {
     pub fn open(host: Host, folder: &Path, bytes_max: u64) -> io::Result<LocalFiles> {
         let files = LocalFiles { host, folder: folder.to_owned(), bytes_max, kept: Mutex::default() };
         let disk = &files.host.disk;
-        match disk.remove_dir_all(&files.folder.join(UNFINISHED)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let empty = |name: &str| match disk.remove_dir_all(&files.folder.join(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        [UNFINISHED, SCRATCH].into_iter().try_for_each(empty)?;
+        // Nothing was synced: what a machine had that has started again since may be anything.
+        let (boot, mark) = (host::process::boot_id(), files.folder.join(BOOT));
+        if host::read_all(&**disk, &mark).ok().as_deref() != Some(boot.as_bytes()) || boot.is_empty() {
+            empty(KEPT)?;
+            host::replace_file(&**disk, &mark, boot.as_bytes())?;
         }
         for name in [KEPT, UNFINISHED] {
             disk.create_dir_all(&files.folder.join(name))?;
@@ -70,18 +81,25 @@ impl LocalFiles {
 
     /// Where a file is written before it is kept.
     pub fn unfinished(&self) -> PathBuf {
-        self.folder.join(UNFINISHED).join(format!("{:016x}", random::u64(&*self.host.random)))
+        let folder = self.folder.join(UNFINISHED);
+        // Somebody may have tidied up. If it cannot be made, whoever creates the file hears why.
+        let _made = self.host.disk.create_dir_all(&folder);
+        folder.join(format!("{:016x}", random::u64(&*self.host.random)))
     }
 
     /// Keeps a whole file that was written to [`LocalFiles::unfinished`].
     ///
     /// # Errors
-    /// It cannot be renamed; it is deleted then.
+    /// It is too large, or cannot be renamed; it is deleted then.
     pub fn keep(&self, key: &str, unfinished: &Path) -> io::Result<()> {
         let name = name_of(key);
         let disk = &self.host.disk;
         let kept = disk.open_read(unfinished).and_then(|file| {
             let bytes = file.len()?;
+            if bytes > self.bytes_max {
+                return Err(io::Error::new(ErrorKind::StorageFull, "more than may be kept"));
+            }
+            disk.create_dir_all(&self.folder.join(KEPT))?;
             disk.rename(unfinished, &self.path(&name))?;
             Ok(bytes)
         });

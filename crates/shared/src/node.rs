@@ -55,6 +55,8 @@ pub struct Report {
     pub exports: Vec<String>,
     /// Statements it is running.
     pub queries: u64,
+    /// It does the background work that is its.
+    pub works: bool,
 }
 
 /// A node as another one knows it.
@@ -122,7 +124,12 @@ impl Member {
             self.hear_of(object, now_ms)?;
         }
         let mut others = self.others.lock();
-        others.nodes.retain(|_, (seen_ms, _)| now_ms.saturating_sub(*seen_ms) <= FORGOTTEN_MS);
+        let is_listed = |id: &NodeId| listed.iter().any(|object| id_of(&object.key) == Some(*id));
+        // One that is not listed any more has left, unless the listing lags behind.
+        others.nodes.retain(|id, (seen_ms, _)| {
+            let age = now_ms.saturating_sub(*seen_ms);
+            age <= FORGOTTEN_MS && (age <= 2 * BEAT_MS || is_listed(id))
+        });
         others.me = Some((now_ms, report));
         others.listed_ms = now_ms;
         Ok(())
@@ -212,6 +219,7 @@ fn encode(report: &Report) -> Bytes {
     line(&mut text, "applied", &report.applied);
     line(&mut text, "horizon", &report.horizon);
     line(&mut text, "queries", &report.queries);
+    line(&mut text, "works", &report.works);
     report.exports.iter().for_each(|export| line(&mut text, "export", export));
     text.into()
 }
@@ -228,6 +236,7 @@ fn decode(bytes: &[u8]) -> Option<Report> {
             "applied" => report.applied = value.parse().ok()?,
             "horizon" => report.horizon = value.parse().ok()?,
             "queries" => report.queries = value.parse().ok()?,
+            "works" => report.works = value.parse().ok()?,
             "export" => report.exports.push(value.to_owned()),
             // Of a newer version.
             _ => {}

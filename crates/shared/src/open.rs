@@ -12,6 +12,7 @@ use host::{Clock, FolderObjects, Host, Objects, Runtimes, StoreClock};
 use parts::PartStore;
 use stores::{S3Environment, SharedBucket, StoreCache};
 
+use crate::counted::Counted;
 use crate::error::SharedError;
 use crate::local_files::LocalFiles;
 use crate::node::{Member, Report};
@@ -57,7 +58,9 @@ pub fn open(
     runtimes: &Runtimes,
     kept: &Path,
 ) -> Result<OpenedRoot, SharedError> {
-    let objects = objects(place, machine, runtimes)?;
+    let counted = Counted::new(objects(place, machine, runtimes)?);
+    let counts = Arc::clone(&counted.counts);
+    let objects: Arc<dyn Objects> = Arc::new(counted);
     let id = open_root(&objects, &*machine.random)?;
     let (folder, lock) = own_folder(machine, kept, &id)?;
     // The store's time is that of the first object this process writes.
@@ -83,7 +86,14 @@ pub fn open(
     let parts = Arc::new(SharedParts::new(host.clone(), Arc::clone(&objects), Arc::clone(&files)));
     let through = ReadThrough::new(host.clone(), objects, Arc::clone(&parts), files, runtimes.clone());
     let store = PartStore::new(host.clone(), parts);
-    Ok(OpenedRoot { host, catalog, store, files: Arc::new(through), sharing: Sharing::new(member), lock })
+    Ok(OpenedRoot {
+        host,
+        catalog,
+        store,
+        files: Arc::new(through),
+        sharing: Sharing::new(member, counts, Arc::clone(&machine.clock)),
+        lock,
+    })
 }
 
 /// The store of a URL.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use host::{DirEntry, DiskFile, DiskRead, Host, Objects};
 use parts::{PartError, PartStorage, PartStore, UnsealedFile};
 
-use crate::local_files::LocalFiles;
+use crate::local_files::{LocalFiles, SCRATCH};
 
 /// Bytes asked for at once when a part is fetched whole.
 const FETCHED_BYTES: u64 = 8 << 20;
@@ -60,7 +60,8 @@ impl SharedParts {
         }
         // Opened first: what is kept may be thrown out at once.
         let read = self.host.disk.open_read(&path)?;
-        self.files.keep(key, &path)?;
+        // Without room for it it is fetched again.
+        let _kept = self.files.keep(key, &path);
         Ok(read)
     }
 }
@@ -100,6 +101,12 @@ impl PartStorage for SharedParts {
             Some(file) => Ok(file),
             None => self.fetch(key).map_err(self.error("fetch", key)),
         }
+    }
+
+    fn forget_copy(&self, key: &str) -> bool {
+        let has_one = self.files.get(key).is_some();
+        self.files.forget(key);
+        has_one
     }
 
     fn find(&self, key: &str) -> Result<Option<u64>, PartError> {
@@ -143,13 +150,15 @@ impl PartStorage for SharedParts {
         objects.iter().try_for_each(|object| self.delete(&object.key))
     }
 
+    /// The store has no end; what is written passes this machine's disk.
     fn free_bytes(&self) -> Result<u64, PartError> {
-        Ok(u64::MAX)
+        let folder = self.files.folder();
+        self.host.disk.free_bytes(folder).map_err(PartError::disk("ask for the free space of", folder))
     }
 
     /// On this machine alone.
     fn scratch(self: Arc<Self>) -> Arc<dyn PartStorage> {
-        let folder = self.files.folder().join("scratch");
+        let folder = self.files.folder().join(SCRATCH);
         PartStore::local(self.host.clone(), folder).into_storage().scratch()
     }
 
@@ -245,6 +254,22 @@ mod tests {
         assert_eq!((names("data"), names("data/t")), (vec!["t".to_owned()], vec!["p.parquet".to_owned()]));
         first.delete_folder("data/t").unwrap();
         assert!(second.find("data/t/p.parquet").unwrap().is_none() && store.keys().is_empty());
+    }
+
+    #[test]
+    fn a_copy_that_is_damaged_is_fetched_again() {
+        let store = SimStore::new(1);
+        let here = tempfile::tempdir().unwrap();
+        let parts = parts_of(&store, here.path(), 1 << 20);
+        store.client().put("data/t/p.parquet", "sound".into()).unwrap();
+        parts.open("data/t/p.parquet").unwrap();
+        let copy = here.path().join("parts/t_p.parquet");
+        parts.host.disk.remove_file(&copy).unwrap();
+        parts.host.disk.create(&copy).unwrap().append(b"spoilt").unwrap();
+        let read = || parts.open("data/t/p.parquet").unwrap().read_bytes(0, 5).unwrap();
+        assert_eq!(&read()[..], b"spoil");
+        assert!(parts.forget_copy("data/t/p.parquet") && !parts.forget_copy("data/t/p.parquet"));
+        assert_eq!(&read()[..], b"sound");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! prefix that holds something else. Must not know: what else is below it.
 
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -22,6 +22,8 @@ const FORMAT: u64 = 1;
 /// How many create one object at once when a store is tried out, and how often.
 const RACERS: usize = 8;
 const ROUNDS: usize = 5;
+/// How often the root is made before it is given up.
+const CREATIONS: u32 = 5;
 
 /// Which database a root is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +42,10 @@ impl fmt::Display for RootId {
 pub fn open_root(objects: &Arc<dyn Objects>, random: &dyn Random) -> Result<RootId, SharedError> {
     let place = || objects.place("");
     match objects.get(KEY) {
-        Ok(bytes) => return read(&bytes, objects.place(KEY)),
+        Ok(bytes) => {
+            let id = read(&bytes, objects.place(KEY))?;
+            return probe_again(objects).map(|()| id);
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(SharedError::unreachable(place())(error)),
     }
@@ -59,15 +64,23 @@ pub fn open_root(objects: &Arc<dyn Objects>, random: &dyn Random) -> Result<Root
     }
     probe(objects, random)?;
     let id = RootId(random::uuid_bytes(random));
-    let text = format!("{MAGIC}\nformat {FORMAT}\nid {id}\n");
-    match objects.create(KEY, Bytes::from(text)) {
-        Created::New => Ok(id),
+    let text = Bytes::from(format!("{MAGIC}\nformat {FORMAT}\nid {id}\n"));
+    let mut last = None;
+    for _ in 0..CREATIONS {
+        match objects.create(KEY, text.clone()) {
+            Created::New => return Ok(id),
+            Created::Refused(error) => return Err(SharedError::unreachable(place())(error)),
+            Created::Exists => {}
+            Created::Unknown(error) => last = Some(error),
+        }
         // Whoever was first, it is the same root for both.
-        Created::Exists | Created::Unknown(_) => {
-            let bytes = objects.get(KEY).map_err(SharedError::unreachable(place()))?;
-            read(&bytes, objects.place(KEY))
+        match objects.get(KEY) {
+            Ok(bytes) => return read(&bytes, objects.place(KEY)),
+            Err(error) => last = last.or(Some(error)),
         }
     }
+    let never = || io::Error::new(ErrorKind::TimedOut, "the object that says so was not made");
+    Err(SharedError::unreachable(place())(last.unwrap_or_else(never)))
 }
 
 fn read(bytes: &[u8], place: String) -> Result<RootId, SharedError> {
@@ -89,6 +102,16 @@ fn read(bytes: &[u8], place: String) -> Result<RootId, SharedError> {
 fn id_of(text: &str) -> Option<RootId> {
     let number = u128::from_str_radix(text, 16).ok().filter(|_| text.len() == 32)?;
     Some(RootId(number.to_be_bytes()))
+}
+
+/// Tries whether this way to the store, which may be another one, refuses to create what is there.
+fn probe_again(objects: &Arc<dyn Objects>) -> Result<(), SharedError> {
+    let bytes = objects.get(KEY).map_err(SharedError::unreachable(objects.place("")))?;
+    match objects.create(KEY, bytes) {
+        Created::New => Err(SharedError::NoConditions { place: objects.place(""), racers: 2, winners: 2 }),
+        Created::Exists | Created::Unknown(_) => Ok(()),
+        Created::Refused(error) => Err(SharedError::unreachable(objects.place(""))(error)),
+    }
 }
 
 /// Tries whether of many who create an object at once exactly one succeeds.

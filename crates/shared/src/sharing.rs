@@ -3,12 +3,14 @@
 //! Invariant: a statement sees what was committed anywhere up to [`LOOKED_MAX`] before it began, or everything if it asks for that;
 //! while nobody asks, the log is looked at seldom. Must not know: statements, how commits are made.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::{Catalog, ExportState};
-use host::Host;
+use host::Clock;
 use parking_lot::Mutex;
 
+use crate::counted::Counts;
 use crate::duty::Duties;
 use crate::error::SharedError;
 use crate::node::{FORGOTTEN_MS, Member, Report};
@@ -20,28 +22,49 @@ pub const LOOKED_IDLE: Duration = Duration::from_secs(2);
 /// After the last statement others are expected for so long.
 const ASKED: Duration = Duration::from_secs(3);
 
+/// Who has not looked for so long may have slept for longer than records are kept. Far shorter than they are.
+const SLEPT: Duration = Duration::from_secs(30);
+
+/// A store that did not say is left alone for so long by those who can do without.
+const FAILED: Duration = Duration::from_secs(1);
+
+/// A look at the end of the log.
+#[derive(Debug, Clone, Copy)]
+struct Looked {
+    at: Duration,
+    /// By the machine's own clock: the other one stands still while the machine sleeps.
+    wall_ms: u64,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Sharing {
     pub member: Member,
+    /// Requests of this process to the store.
+    pub counts: Arc<Counts>,
     /// Where this process listens.
     pub addresses: Mutex<String>,
     /// When the end of the log was looked at last.
-    looked: Mutex<Option<Duration>>,
+    looked: Mutex<Option<Looked>>,
+    /// With the machine's own wall clock.
+    machine: Arc<dyn Clock>,
+    /// When nobody could say.
+    failed: Mutex<Option<Duration>>,
     /// When a statement came last.
     asked: Mutex<Option<Duration>>,
 }
 
 impl Sharing {
-    pub fn new(member: Member) -> Sharing {
+    pub fn new(member: Member, counts: Arc<Counts>, machine: Arc<dyn Clock>) -> Sharing {
         let (addresses, looked, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Sharing { member, addresses, looked, asked }
+        Sharing { member, counts, addresses, looked, failed: Mutex::default(), asked, machine }
     }
 
-    /// A statement came. Whether the end of the log was not looked at for too long.
-    pub fn is_outdated(&self, now: Duration) -> bool {
+    /// A statement came. Whether the end of the log was not known for too long.
+    pub fn is_outdated(&self, catalog: &Catalog, now: Duration) -> bool {
         *self.asked.lock() = Some(now);
-        self.looked.lock().is_none_or(|looked| now.saturating_sub(looked) > LOOKED_MAX)
+        let failed = self.failed.lock().is_some_and(|failed| now.saturating_sub(failed) < FAILED);
+        !failed && now.saturating_sub(catalog.known_at()) > LOOKED_MAX
     }
 
     /// How long until the end of the log is looked at again.
@@ -50,18 +73,29 @@ impl Sharing {
         if asked { LOOKED_MAX } else { LOOKED_IDLE }
     }
 
-    /// Takes in what others have committed; whether there was something.
+    /// Takes in what others had committed at `since`, a moment of the monotonic clock; whether there was something. With
+    /// `patience` nobody who is at it is waited for any longer.
     ///
     /// # Errors
     /// The store does not say, or the log is not what it should be.
-    pub fn follow(&self, catalog: &Catalog, host: &Host) -> Result<bool, SharedError> {
-        let now = host.clock.monotonic();
-        let is_behind = catalog.is_behind().map_err(|source| self.member.unreachable(source))?;
-        if is_behind {
-            catalog.follow_others()?;
-        }
-        *self.looked.lock() = Some(now);
-        Ok(is_behind)
+    pub fn follow(
+        &self,
+        catalog: &Catalog,
+        since: Duration,
+        patience: Option<Duration>,
+    ) -> Result<bool, SharedError> {
+        let before = catalog.seq();
+        let wall_ms = self.machine.now_ms();
+        // After a sleep the next record may be there no more; only who follows finds out.
+        let slept = self.looked.lock().is_none_or(|looked| {
+            let asleep = since.saturating_sub(looked.at);
+            asleep > SLEPT || u128::from(wall_ms.abs_diff(looked.wall_ms)) > SLEPT.as_millis()
+        });
+        let followed = catalog.follow_others(since, slept, patience);
+        *self.failed.lock() = followed.is_err().then_some(since);
+        followed?;
+        *self.looked.lock() = Some(Looked { at: since, wall_ms });
+        Ok(catalog.seq() > before)
     }
 
     /// Tells the others of this process, and hears of them. What they read is not collected from now on.
@@ -70,6 +104,10 @@ impl Sharing {
     /// The store fails.
     pub fn beat(&self, catalog: &Catalog, report: Report) -> Result<(), SharedError> {
         let seq = (catalog.seq().0, catalog.own_horizon().0);
+        if catalog.is_left_behind() {
+            // It reads nothing that others would have to keep.
+            return self.member.leave().map_err(|source| self.member.unreachable(source));
+        }
         self.member
             .beat(Report { applied: seq.0, horizon: seq.1, ..report })
             .map_err(|source| self.member.unreachable(source))?;

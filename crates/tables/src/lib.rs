@@ -17,4 +17,5 @@ pub mod insert_shape;
 pub mod evolving;
 pub mod stored;
 pub mod reserved;
+pub mod system_rows;
 pub mod virtual_columns;

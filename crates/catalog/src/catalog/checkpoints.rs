@@ -3,8 +3,11 @@
 //! Invariant: the log reaches back to the checkpoint before the newest, in case that one is damaged later. Must not know: what is
 //! in a checkpoint.
 
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
+use commitlog::LogTail;
 use model::Seq;
 
 use super::{Catalog, CatalogError};
@@ -12,6 +15,8 @@ use crate::checkpoint::CheckpointError;
 
 /// Records after which a checkpoint of a shared log is due: each of them is a request of whoever opens it.
 const SHARED_RECORDS: u64 = 512;
+/// Between two deletions of records of a shared log.
+const DROPS_APART: Duration = Duration::from_secs(600);
 
 impl Catalog {
     /// Writes a checkpoint of the newest state unless there is one, and drops what only older ones need. Commits go on
@@ -35,6 +40,7 @@ impl Catalog {
             true => self.home.list()?.into_iter().find(|listed| *listed < seq),
             false => own,
         };
+        drop(known);
         let kept: Vec<Seq> = previous.into_iter().chain([seq]).collect();
         let io_error = |source| CheckpointError::Io { path: self.home.folder_place(), source };
         // Known to be there before what it replaces goes.
@@ -42,10 +48,26 @@ impl Catalog {
         self.writer.lock().log.pin_checkpoint(seq.0, needed_from).map_err(io_error)?;
         self.host.faults.hit("catalog.checkpoint.drop").map_err(io_error)?;
         self.home.remove_others(&kept)?;
-        if let Some(previous) = previous {
-            self.writer.lock().log.drop_before(previous.next().0).map_err(io_error)?;
+        let Some(previous) = previous else { return Ok(seq) };
+        match &self.tail {
+            None => self.writer.lock().log.drop_before(previous.next().0),
+            Some(tail) => self.drop_shared(&**tail, previous.next()),
         }
+        .map_err(io_error)?;
         Ok(seq)
+    }
+
+    /// Nobody who commits waits for it, and it is done seldom: records stay for a day at any rate.
+    fn drop_shared(&self, tail: &dyn LogTail, before: Seq) -> io::Result<()> {
+        let now = self.host.clock.monotonic();
+        {
+            let mut known = self.checkpoints.lock();
+            if known.dropped.is_some_and(|dropped| now.saturating_sub(dropped) < DROPS_APART) {
+                return Ok(());
+            }
+            known.dropped = Some(now);
+        }
+        tail.drop_before(before.0)
     }
 
     /// Writes a checkpoint when enough log has been written since the last one.

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::admit::RefusedWhy;
 use crate::group::Group;
-use crate::op::Transaction;
+use crate::op::{Op, Precondition, Transaction};
 use crate::op_format::{encode_transaction, stored_time};
 use crate::state::{Moment, State};
 use model::Seq;
@@ -144,9 +144,10 @@ impl Catalog {
             Err(Failure::Poisoned(why)) => Some(Cow::Owned(why.clone())),
             _ => None,
         };
-        if stopped.is_some() || writer.log.poisoned().is_some() {
+        if stopped.is_some() {
             self.poisoned.store(true, Ordering::Release);
         }
+        self.note_log(writer);
         match settled {
             Ok(Settled { seq, times, outcomes }) => {
                 for ((reply, since), admitted) in waiting.into_iter().zip(outcomes) {
@@ -178,7 +179,15 @@ impl Catalog {
             let at_ms = self.host.clock.now_ms().max(writer.last_ms);
             let moment = Moment { seq: Seq(writer.log.next_seq()), at_ms };
             let mut next = Group::new(State::clone(&current), moment);
-            let outcomes: Vec<_> = transactions.into_iter().map(|one| next.admit(one)).collect();
+            let mut defined = writer.defined;
+            let mut admit = |one: Transaction| {
+                let defines = one.ops.iter().any(Op::defines);
+                kept_definitions(&one, defined)?;
+                next.admit(one)?;
+                defined = if defines { moment.seq } else { defined };
+                Ok(())
+            };
+            let outcomes: Vec<_> = transactions.into_iter().map(&mut admit).collect();
             let is_granted = round > 0 && self.host.faults.planted("catalog.no_new_admission");
             let outcomes = if is_granted { outcomes.iter().map(|_| Ok(())).collect() } else { outcomes };
             let (state, stored) = next.finish().map_err(|why| {
@@ -189,7 +198,10 @@ impl Catalog {
                 return Ok(Settled { seq: current.seq(), times, outcomes });
             }
             let records = match self.write(writer, state, &stored, moment, times, left)? {
-                Written::Committed(times) => return Ok(Settled { seq: moment.seq, times, outcomes }),
+                Written::Committed(times) => {
+                    writer.defined = defined;
+                    return Ok(Settled { seq: moment.seq, times, outcomes });
+                }
                 Written::After(records) => records,
             };
             self.follow(writer, &records, left)?;
@@ -251,12 +263,15 @@ impl Catalog {
                 let why = format!("the log gave record {} where {expected} should be", record.seq);
                 return Err(Failure::Poisoned(why));
             }
-            let last_ms =
+            let replayed =
                 replay_record(&mut state, record).map_err(|error| Failure::Poisoned(error.to_string()))?;
             if self.host.faults.planted("catalog.follow_twice") {
                 let _applied = replay_record(&mut state, record);
             }
-            writer.last_ms = writer.last_ms.max(last_ms);
+            writer.last_ms = writer.last_ms.max(replayed.last_ms);
+            if replayed.defines {
+                writer.defined = state.seq();
+            }
             writer.logged_bytes += bytes_of(&record.transactions);
         }
         let (end, next) = (state.seq(), Seq(writer.log.next_seq()));
@@ -274,6 +289,12 @@ impl Catalog {
         left.garbage.push(mem::replace(&mut *self.published.write(), Arc::new(state)));
         self.newest.send_replace(seq);
     }
+}
+
+/// [`Precondition::DefinitionsKept`]: `defined` is the newest record that changed a definition.
+fn kept_definitions(transaction: &Transaction, defined: Seq) -> Result<(), RefusedWhy> {
+    let asks = transaction.preconditions.contains(&Precondition::DefinitionsKept);
+    if asks && defined > transaction.read_seq { Err(RefusedWhy::DefinitionsChanged) } else { Ok(()) }
 }
 
 /// What became of a group.
@@ -336,6 +357,7 @@ fn again(why: &AppendRefused) -> AppendRefused {
         AppendRefused::TooLarge { bytes, limit } => AppendRefused::TooLarge { bytes: *bytes, limit: *limit },
         AppendRefused::Empty => AppendRefused::Empty,
         AppendRefused::Space(error) => AppendRefused::Space(same(error)),
+        AppendRefused::Denied(error) => AppendRefused::Denied(same(error)),
         AppendRefused::Unreachable { seq, source } => {
             AppendRefused::Unreachable { seq: *seq, source: same(source) }
         }

@@ -4,17 +4,17 @@
 //! the log brought them. Must not know: who the others are.
 
 use std::borrow::Cow;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use commitlog::{ObjectLog, ObjectLogConfig, OpenedLog};
+use commitlog::{LogError, LogTail, ObjectLog, ObjectLogConfig, OpenedLog};
 use host::{Host, Objects};
 use model::Seq;
 
 use super::commits::{Failure, Left};
-use super::{Catalog, CatalogConfig, CatalogError};
+use super::{Catalog, CatalogConfig, CatalogError, Writer};
 use crate::checkpoint_home::CheckpointHome;
 
 /// A root in a store.
@@ -48,44 +48,101 @@ impl Catalog {
         self.tail.is_some()
     }
 
-    /// Whether somebody has committed what this process does not know yet. Nobody who commits waits for the answer.
+    /// Takes in everything that was committed anywhere before `since`, a moment of the host's monotonic clock; the seq it comes to.
+    /// One thread looks at a time, and a commit of this process that began later tells as much as a look. `slept`: records that
+    /// are not there any more may have been missed, which only the writer of the log finds out. With `patience` whoever looks is
+    /// waited for no longer, and nothing is done then.
     ///
     /// # Errors
-    /// The store does not say.
-    pub fn is_behind(&self) -> io::Result<bool> {
-        let next = self.seq().next();
-        self.tail.as_ref().map_or(Ok(false), |tail| tail.has(next.0))
+    /// The store does not say, or the log is not what it should be.
+    pub fn follow_others(
+        &self,
+        since: Duration,
+        slept: bool,
+        patience: Option<Duration>,
+    ) -> Result<Seq, CatalogError> {
+        let Some(tail) = &self.tail else { return Ok(self.seq()) };
+        let one = match patience {
+            None => Some(self.following.lock()),
+            Some(patience) => self.following.try_lock_for(patience),
+        };
+        let Some(_one) = one else { return Ok(self.seq()) };
+        let mut slept = slept;
+        while slept || self.known_at() < since || self.may_have_open_record() {
+            let (started, next) = (self.host.clock.monotonic(), self.seq().next());
+            if !slept && !self.may_have_open_record() && !self.has(&**tail, next)? {
+                self.note_known(started);
+                continue;
+            }
+            self.take_others(next, slept)?;
+            slept = false;
+        }
+        Ok(self.seq())
     }
 
-    /// Takes in what others have committed, all of it that is there when it looks for the last time; the seq it comes to.
-    pub fn follow_others(&self) -> Result<Seq, CatalogError> {
-        loop {
-            let mut left = Left::default();
-            let mut writer = self.writer.lock();
-            if let Some(why) = &writer.stopped {
-                return Err(CatalogError::Poisoned(why.to_string()));
-            }
-            let records = match writer.log.others() {
-                Ok(records) => records,
-                Err(error) => {
-                    if writer.log.poisoned().is_some() {
-                        self.poisoned.store(true, Ordering::Release);
-                    }
-                    return Err(Failure::of(error).into_error());
-                }
-            };
-            if records.is_empty() {
-                return Ok(self.seq());
-            }
-            if let Err(failure) = self.follow(&mut writer, &records, &mut left) {
-                let error = failure.into_error();
-                writer.stopped = Some(Cow::Owned(error.to_string()));
-                self.poisoned.store(true, Ordering::Release);
-                return Err(error);
-            }
-            drop(writer);
-            drop(left);
+    fn has(&self, tail: &dyn LogTail, next: Seq) -> Result<bool, CatalogError> {
+        let io_error = |source| LogError::Io { path: self.root.clone(), source };
+        Ok(tail.has(next.0).map_err(io_error)?)
+    }
+
+    /// Takes in records from `next` on, unless that is known by now: it may have been a commit of this process.
+    fn take_others(&self, next: Seq, slept: bool) -> Result<(), CatalogError> {
+        let mut left = Left::default();
+        let mut writer = self.writer.lock();
+        if self.seq() >= next && !slept && !writer.log.has_open() {
+            return Ok(());
         }
+        if let Some(why) = &writer.stopped {
+            return Err(CatalogError::Poisoned(why.to_string()));
+        }
+        let records = writer.log.others();
+        self.note_log(&writer);
+        let records = records.map_err(|error| Failure::of(error).into_error())?;
+        if records.is_empty() {
+            return Ok(());
+        }
+        if let Err(failure) = self.follow(&mut writer, &records, &mut left) {
+            let error = failure.into_error();
+            writer.stopped = Some(Cow::Owned(error.to_string()));
+            self.poisoned.store(true, Ordering::Release);
+            return Err(error);
+        }
+        drop(writer);
+        drop(left);
+        Ok(())
+    }
+
+    /// When everything there was is known to have been known, on the host's monotonic clock.
+    pub fn known_at(&self) -> Duration {
+        Duration::from_micros(self.known_at.load(Ordering::Acquire))
+    }
+
+    fn note_known(&self, at: Duration) {
+        self.known_at.fetch_max(u64::try_from(at.as_micros()).unwrap_or(0), Ordering::AcqRel);
+    }
+
+    /// Whether the outcome of a commit of this process is not known yet; in a root of one process only the next open can tell.
+    pub fn may_have_open_record(&self) -> bool {
+        self.open_record.load(Ordering::Acquire)
+    }
+
+    /// What the log says of itself.
+    pub(super) fn note_log(&self, writer: &Writer) {
+        if writer.log.poisoned().is_some() {
+            self.poisoned.store(true, Ordering::Release);
+        }
+        self.open_record.store(writer.log.has_open(), Ordering::Release);
+        if let Some(at) = writer.log.known_at() {
+            self.note_known(at);
+        }
+        if writer.log.is_left_behind() {
+            self.left_behind.store(true, Ordering::Release);
+        }
+    }
+
+    /// Whether this process can follow the others no more: what it shows is old, and it has to be started again.
+    pub fn is_left_behind(&self) -> bool {
+        self.left_behind.load(Ordering::Acquire)
     }
 
     /// The oldest seq a snapshot of this process still reads.

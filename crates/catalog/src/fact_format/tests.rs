@@ -109,6 +109,6 @@ fn facts_out_of_place_are_errors() {
     let error = Rebuild::default().add(&later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "checkpoint row of kind 77 (unnamed) is not known to format version 9; version 10 is needed"
+        "checkpoint row of kind 77 (unnamed) is not known to format version 10; version 11 is needed"
     );
 }

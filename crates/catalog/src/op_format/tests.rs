@@ -337,19 +337,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 10;
+    bytes[0] = 11;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 9; version 10 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 10; version 11 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 9; version 10 is needed"
+        "op of kind 99 (unnamed) is not known to format version 10; version 11 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 10, and this program reads up to version 9"
+        "transaction needs format version 11, and this program reads up to version 10"
     );
 }
 

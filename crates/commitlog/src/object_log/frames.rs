@@ -4,6 +4,7 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use host::{Host, Objects};
@@ -14,6 +15,8 @@ use crate::record::{self, BadFrame, Record};
 
 /// Reads on their way at once when a log is opened.
 const FETCHES: u64 = 32;
+/// How often a record is read before it is damaged.
+const READS: u32 = 5;
 
 /// What is at a seq.
 pub(super) enum Fetched {
@@ -43,8 +46,20 @@ pub(super) fn newest_listed(objects: &dyn Objects, stream: u64, after: u64) -> R
     Ok(listed.iter().rev().find_map(|object| seq_of(&object.key)).unwrap_or(after))
 }
 
-/// What is at a seq now.
-pub(super) fn fetch(objects: &dyn Objects, stream: u64, seq: u64) -> Result<Fetched, LogError> {
+/// What is at a seq now. What is no record is read again: an answer can be wrong where the object is not.
+pub(super) fn fetch(objects: &dyn Objects, host: &Host, stream: u64, seq: u64) -> Result<Fetched, LogError> {
+    let mut pause = Duration::from_millis(20);
+    for _ in 1..READS {
+        match fetch_once(objects, stream, seq) {
+            Err(LogError::Corruption { .. }) => host.clock.sleep(pause),
+            answered => return answered,
+        }
+        pause *= 3;
+    }
+    fetch_once(objects, stream, seq)
+}
+
+fn fetch_once(objects: &dyn Objects, stream: u64, seq: u64) -> Result<Fetched, LogError> {
     let key = record_key(stream, seq);
     let frame = match objects.get(&key) {
         Ok(frame) => frame,
@@ -75,7 +90,7 @@ pub(super) fn fetch_many(
 ) -> Result<Vec<(Record, Bytes)>, LogError> {
     let count = wanted.min(FETCHES);
     let answers: Vec<_> = match host.workers.threads() {
-        0 => (first..first + count).map(|seq| fetch(&**objects, stream, seq)).collect(),
+        0 => (first..first + count).map(|seq| fetch(&**objects, host, stream, seq)).collect(),
         _ => fetch_beside(objects, host, stream, first, count),
     };
     let mut records = Vec::new();
@@ -102,8 +117,9 @@ fn fetch_beside(
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     for seq in first..first + count {
         let (objects, answers, done) = (Arc::clone(objects), Arc::clone(&answers), done.clone());
+        let beside = host.clone();
         host.workers.run("log fetch", move || {
-            let answer = fetch(&*objects, stream, seq);
+            let answer = fetch(&*objects, &beside, stream, seq);
             answers.lock().push((seq, answer));
             drop(done);
         });

@@ -53,18 +53,23 @@ fn start_loop(services: &Arc<Services>, name: &'static str, round: Round) -> Joi
 
 fn follow(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
     let Some(sharing) = &services.sharing else { return (Ok(()), LOOKED_MAX) };
-    let followed = catch_up(services);
+    let followed = catch_up(services, services.host.clock.monotonic(), None);
     (followed, sharing.pause(services.host.clock.monotonic()))
 }
 
-/// Takes in what others have committed; blocks.
+/// Takes in what others had committed at `since`, a moment of the monotonic clock; blocks.
 ///
 /// # Errors
 /// The store does not say, or the log is not what it should be.
-pub(crate) fn catch_up(services: &Services) -> Result<(), Error> {
+pub(crate) fn catch_up(
+    services: &Services,
+    since: Duration,
+    patience: Option<Duration>,
+) -> Result<(), Error> {
     let Some(sharing) = &services.sharing else { return Ok(()) };
-    if sharing.follow(&services.catalog, &services.host)? {
+    if sharing.follow(&services.catalog, since, patience)? {
         services.flushing.recount(&services.catalog.snapshot());
+        services.flushing.due().notify_waiters();
         services.wake.notify_waiters();
     }
     Ok(())
@@ -85,6 +90,7 @@ pub(crate) fn report(services: &Services) -> Report {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: services.started_ms,
         exports: services.exports.ids().iter().map(ToString::to_string).collect(),
+        works: services.config.background && !services.catalog.is_poisoned(),
         queries: model::saturating::u64_of(services.processes.running().len()),
         ..Report::default()
     }

@@ -138,6 +138,14 @@ fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
     let removed = Removed::of(&snapshot);
     forget_what_is_gone(services, &snapshot, &removed);
     drop(snapshot);
+    if services.sharing.is_some() {
+        // Others delete files, too.
+        let newest = catalog.snapshot();
+        services
+            .store
+            .health()
+            .retain(|table, part| newest.table_by_id(table).is_some_and(|table| table.part(part).is_some()));
+    }
     let lifetime_ms = services.config.old_parts_lifetime_ms;
     // Who is not informed of the others does not know what they read.
     let is_informed = services.sharing.as_ref().is_none_or(|sharing| sharing.member.is_informed());

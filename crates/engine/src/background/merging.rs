@@ -45,6 +45,12 @@ pub(crate) fn run_merge(
 /// An input that is damaged is no input of another merge.
 fn merge_error(store: &PartStore, state: &TableState, error: TableError) -> Error {
     let TableError::Part(part) = error else { return error.into() };
+    let copied = part.damaged_part().and_then(|id| state.part(id));
+    if copied.is_some_and(|copied| store.storage().forget_copy(&copied.location.key)) {
+        // The storage may have sound bytes: the next merge finds out.
+        store.health().note_sound_again(state.def.id, &part);
+        return part.into();
+    }
     store.health().note_error(state.def.id, &part);
     let damaged = part.damaged_part().and_then(|id| state.part(id));
     match damaged {

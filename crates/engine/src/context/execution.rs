@@ -11,7 +11,7 @@ use boundary::error::Error;
 use boundary::progress::QueryProgress;
 use boundary::request::DEFAULT_USER;
 use boundary::secrets::redaction::Secrets;
-use catalog::{Catalog, Snapshot, TableState};
+use catalog::{Catalog, Precondition, Snapshot, TableState};
 use host::{Account, MemoryBudget};
 use model::saturating::usize_of;
 use model::{TableDef, TableEngine};
@@ -47,6 +47,8 @@ pub(crate) struct Execution {
     pub profile: Arc<StatementProfile>,
     /// EXPLAIN ANALYZE: everything is done but the commit.
     pub rolls_back: bool,
+    /// It is run again if what it was decided on has changed: it may say so before it commits.
+    pub repeats: bool,
     /// What of a table is being written anew, for whoever reads it under a name of its own.
     pub rewritten: Option<Rewritten>,
     /// The text without the rows of an INSERT: what is said about the statement must not repeat its credentials.
@@ -175,6 +177,7 @@ impl Execution {
             warnings: Arc::default(),
             profile: Arc::new(profile),
             rolls_back: false,
+            repeats: false,
             rewritten: None,
             logged: "".into(),
         })
@@ -183,6 +186,16 @@ impl Execution {
     /// The same statement after it has changed something itself.
     pub(crate) fn at_newest_snapshot(&self, catalog: &Catalog) -> Arc<Execution> {
         Arc::new(Execution { snapshot: catalog.snapshot(), ..self.again() })
+    }
+
+    /// The same statement, of which whoever runs it runs it again when it hears [`ErrorKind::Conflict`](boundary::error::ErrorKind).
+    pub(crate) fn repeating(&self, repeats: bool) -> Arc<Execution> {
+        Arc::new(Execution { repeats, ..self.again() })
+    }
+
+    /// What a commit of rows demands of the definitions it was decided on.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = Precondition> {
+        self.repeats.then_some(Precondition::DefinitionsKept).into_iter()
     }
 
     /// The same statement, which commits nothing.
@@ -226,6 +239,7 @@ impl Execution {
             warnings: Arc::clone(&self.warnings),
             profile: Arc::clone(&self.profile),
             rolls_back: self.rolls_back,
+            repeats: self.repeats,
             rewritten: self.rewritten.clone(),
             logged: Arc::clone(&self.logged),
         }

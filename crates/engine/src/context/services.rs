@@ -109,7 +109,11 @@ impl Services {
 
     /// Whether an export that is not running here may be finished here: no other server is writing it.
     pub(crate) fn is_abandoned(&self, export: &ExportState) -> bool {
-        self.sharing.as_ref().is_none_or(|sharing| sharing.is_abandoned(export, self.now_ms()))
+        let Some(sharing) = &self.sharing else { return true };
+        // Files are on the machine that has what was written of them.
+        let files = || export.objects.iter().filter(|object| object.store.is_files());
+        let is_here = || files().all(|file| self.host.disk.exists(Path::new(&*file.upload)).unwrap_or(false));
+        sharing.is_abandoned(export, self.now_ms()) && is_here()
     }
 
     pub(crate) fn now_ms(&self) -> u64 {

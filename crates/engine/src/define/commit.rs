@@ -15,9 +15,10 @@ use crate::context::services::Services;
 pub(crate) async fn commit_ops(
     services: &Services,
     execution: &Execution,
-    preconditions: Vec<Precondition>,
+    mut preconditions: Vec<Precondition>,
     ops: Vec<Op>,
 ) -> Result<(), Error> {
+    preconditions.extend(execution.kept());
     let (catalog, host) = (Arc::clone(&services.catalog), services.host.clone());
     let read_seq = execution.snapshot.seq();
     let profile = Arc::clone(&execution.profile);

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
-use catalog::{Catalog, ExportState, Op};
+use catalog::{Catalog, ExportState, Op, Precondition};
 use host::Host;
 use model::{ErrorCode, ExportId, ExportStore};
 use sources::export::finish::{abort, complete_left, store_without_statement};
@@ -118,6 +118,12 @@ async fn finish(
     }
     let disk = &services.host.disk;
     let mut gone = Vec::new();
+    if services.sharing.is_some() && !export.is_committed {
+        // Whoever began it may be about to commit it: it is over for all, and only then its objects go.
+        end_uncommitted(&services.catalog, &services.host, export.id)?;
+        abort(disk, objects).await?;
+        return Ok(gone);
+    }
     match export.is_committed {
         true => gone = complete_left(disk, objects).await?,
         false => abort(disk, objects).await?,
@@ -133,7 +139,7 @@ async fn finish(
 fn to_finish(catalog: &Catalog, export: ExportId) -> Option<Arc<ExportState>> {
     let newest = catalog.snapshot();
     // Asked after the snapshot was taken: whoever left an unknown outcome poisoned the catalog before he left.
-    match catalog.is_poisoned() {
+    match catalog.is_poisoned() || catalog.may_have_open_record() {
         true => None,
         false => newest.exports().find(|newest| newest.id == export).cloned(),
     }
@@ -148,6 +154,13 @@ fn no_credentials(place: &ExportStore) -> Error {
 pub(crate) fn end(catalog: &Catalog, host: &Host, export: ExportId) -> Result<(), Error> {
     let read_seq = catalog.snapshot().seq();
     commit(catalog, host, read_seq, Vec::new(), vec![Op::ExportEnd { export }], None).map(drop)
+}
+
+/// The same, refused if it was committed meanwhile. Blocks.
+fn end_uncommitted(catalog: &Catalog, host: &Host, export: ExportId) -> Result<(), Error> {
+    let read_seq = catalog.snapshot().seq();
+    let still = vec![Precondition::ExportUncommitted { export }];
+    commit(catalog, host, read_seq, still, vec![Op::ExportEnd { export }], None).map(drop)
 }
 
 #[cfg(test)]

@@ -263,8 +263,8 @@ async fn store_small(
             execution.progress.begin_commit()?;
             let read_seq = execution.snapshot.seq();
             let (catalog, host) = (&handle.catalog, &handle.host);
-            let committed =
-                submit(catalog, host, read_seq, vec![precondition], ops, &execution.profile).await;
+            let preconditions = execution.kept().chain([precondition]).collect();
+            let committed = submit(catalog, host, read_seq, preconditions, ops, &execution.profile).await;
             settled(committed, once.as_ref(), catalog, &execution.progress)?;
             if execution.progress.already_loaded().is_none() {
                 services.flushing.note(catalog, table.def.id, encoded_bytes);

@@ -286,7 +286,8 @@ impl Pour {
 
     /// Everything at once.
     async fn commit(mut self, table: &Arc<TableState>) -> Result<Rows, Error> {
-        let Changes { ops, preconditions, inline, parts } = self.changes().await?;
+        let Changes { ops, mut preconditions, inline, parts } = self.changes().await?;
+        preconditions.extend(self.execution.kept());
         let back = |tables: &[Filled], parts: Vec<(usize, Vec<SealedPart>)>| {
             parts.into_iter().for_each(|(at, sealed)| tables[at].uncommitted.add(sealed));
         };

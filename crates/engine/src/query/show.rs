@@ -119,7 +119,7 @@ fn show_index(execution: &Execution, name: &TableName) -> Result<Rows, Error> {
     ];
     let table = execution.table(name)?;
     let primary = &table.def.order_by[..table.def.order_by.len().min(table.def.primary_key_len as usize)];
-    let batch = system::rows::batch(COLUMNS, |rows| {
+    let batch = tables::system_rows::rows::batch(COLUMNS, |rows| {
         for (place, key) in primary.iter().enumerate() {
             rows.push_some([
                 ("table", table.def.name.to_string().into()),

@@ -10,7 +10,6 @@ use sql::{Alter, AlterCommand, Optimize, Statement, SystemCommand};
 
 use crate::background::optimize;
 use crate::context::execution::Execution;
-use crate::context::limits;
 use crate::context::services::Services;
 use crate::define::{
     alter, collection, create_database, create_view, detach, drop_database, drop_table, drop_temporary,
@@ -19,24 +18,6 @@ use crate::define::{
 use crate::mutate::{self, transfer, ttl};
 use crate::query::{kill, select, show};
 use crate::statement::{create_select, explain, insert, load};
-
-/// Runs a statement that is not about the session itself, as far as the settings let it.
-pub(crate) async fn execute(
-    services: &Arc<Services>,
-    execution: &Arc<Execution>,
-    statement: &Statement,
-    text: &str,
-    body: Option<BodyStream>,
-) -> Result<Rows, Error> {
-    limits::check_readonly(execution, statement)?;
-    limits::within_time(
-        &services.runtimes,
-        &execution.settings,
-        &execution.progress,
-        Box::pin(run(services, execution, statement, text, body)),
-    )
-    .await
-}
 
 async fn altered(services: &Arc<Services>, execution: &Arc<Execution>, alter: &Alter) -> Result<(), Error> {
     match alter.commands.as_slice() {
@@ -70,7 +51,8 @@ fn gives_ttl(command: &AlterCommand) -> bool {
     }
 }
 
-async fn run(
+/// Runs a statement that is not about the session itself.
+pub(crate) async fn once(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     statement: &Statement,

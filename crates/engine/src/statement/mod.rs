@@ -7,6 +7,7 @@ pub(crate) mod load;
 pub(crate) mod create_select;
 pub(crate) mod explain;
 pub(crate) mod execute;
+pub(crate) mod repeat;
 pub(crate) mod answer;
 pub mod session;
 mod opened;

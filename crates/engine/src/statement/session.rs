@@ -4,6 +4,7 @@
 //! thread asked for it, and stops when nobody reads its answer any more.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use boundary::error::{Error, ErrorKind};
 use boundary::ledgers::errors::Whose;
@@ -33,7 +34,7 @@ use crate::load::staged::ending::left;
 use crate::planning::planners::is_large;
 use crate::planning::stack_room::Roomy;
 use crate::statement::answer::{Listed, Shown, outcome};
-use crate::statement::execute::execute;
+use crate::statement::repeat::{decides_on_newest, execute};
 use tables::reserved::is_derived;
 use tables::temporary::TemporaryTables;
 
@@ -88,6 +89,9 @@ struct Prepared {
     outfile: Option<Outfile>,
 }
 
+/// How long a statement waits to hear what others have committed, if it can do without.
+const LOOK_PATIENCE: Duration = Duration::from_millis(300);
+
 impl Session {
     pub fn current_database(&self) -> String {
         self.variables.lock().current_database.clone()
@@ -125,7 +129,7 @@ impl Session {
         let (prepared, mut listed) = prepared.inspect_err(|error| {
             self.services.note_error(error, &Whose { query_id: &query_id, user: &user })
         })?;
-        let prepared = self.consistent(prepared).await?;
+        let prepared = self.consistent(prepared, body.is_some()).await?;
         let execution = Arc::clone(&prepared.execution);
         let output = Shown { format: format_of(&prepared), outfile: prepared.outfile.clone() };
         listed.deadline =
@@ -176,25 +180,40 @@ impl Session {
     /// Of a shared root, takes in what others have committed: if nobody looked for a while, or at any rate.
     async fn catch_up(&self, at_any_rate: bool) -> Result<(), Error> {
         let Some(sharing) = &self.services.sharing else { return Ok(()) };
+        let now = self.now();
         // Always asked, for it notes that somebody did.
-        let is_outdated = sharing.is_outdated(self.now());
+        let is_outdated = sharing.is_outdated(&self.services.catalog, now);
         if !at_any_rate && !is_outdated {
             return Ok(());
         }
         let services = Arc::clone(&self.services);
-        let followed =
-            self.services.runtimes.spawn_blocking("follow", move || following::catch_up(&services));
-        match followed.await.unwrap_or_else(|task| Err(Error::ended_early(task))) {
-            // What is known can be read without the store.
-            Err(error) if at_any_rate => Err(error),
+        let patience = (!at_any_rate).then_some(LOOK_PATIENCE);
+        let follow = move || following::catch_up(&services, now, patience);
+        let followed = self.services.runtimes.spawn_blocking("follow", follow);
+        let followed = match at_any_rate {
+            true => followed.await,
+            // A store that is slow to answer is not waited for.
+            false => match tokio::time::timeout(LOOK_PATIENCE, followed).await {
+                Ok(followed) => followed,
+                Err(_) => return Ok(()),
+            },
+        };
+        match followed.unwrap_or_else(|task| Err(Error::ended_early(task))) {
+            // What is known can be read without the store, unless it is known to be old.
+            Err(error) if at_any_rate || self.services.catalog.is_left_behind() => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// `select_sequential_consistency`: the statement sees everything that was committed anywhere before it came.
-    async fn consistent(&self, prepared: Prepared) -> Result<Prepared, Error> {
+    /// What changes anything by what it sees, and what asks for it by `select_sequential_consistency`, sees everything that was
+    /// committed anywhere before it came.
+    async fn consistent(&self, prepared: Prepared, has_body: bool) -> Result<Prepared, Error> {
         let execution = &prepared.execution;
-        if self.services.sharing.is_none() || !execution.settings.get_bool("select_sequential_consistency") {
+        let asks = || {
+            decides_on_newest(&prepared.parsed.statement, has_body)
+                || execution.settings.get_bool("select_sequential_consistency")
+        };
+        if self.services.sharing.is_none() || !asks() {
             return Ok(prepared);
         }
         self.catch_up(true).await?;
@@ -202,7 +221,7 @@ impl Session {
         Ok(Prepared { execution, ..prepared })
     }
 
-    fn now(&self) -> std::time::Duration {
+    fn now(&self) -> Duration {
         self.services.host.clock.monotonic()
     }
 
@@ -279,6 +298,7 @@ impl Session {
             warnings: Arc::new(Mutex::new(warnings)),
             profile: Arc::new(profile),
             rolls_back: false,
+            repeats: false,
             rewritten: None,
             logged: Arc::clone(&logged),
         });
@@ -363,11 +383,7 @@ fn format_of(prepared: &Prepared) -> Option<FormatKind> {
 }
 
 /// Until the answer is dropped.
-fn cancel_later(
-    runtimes: &Runtimes,
-    progress: &Arc<QueryProgress>,
-    deadline: std::time::Duration,
-) -> DropGuard {
+fn cancel_later(runtimes: &Runtimes, progress: &Arc<QueryProgress>, deadline: Duration) -> DropGuard {
     let (progress, over) = (Arc::downgrade(progress), CancellationToken::new());
     let guard = over.clone().drop_guard();
     runtimes.spawn_io("deadline", async move {
@@ -439,7 +455,7 @@ fn kind_of(statement: &Statement) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use Duration;
 
     use super::*;
     use boundary::config::Config;

@@ -64,7 +64,15 @@ impl CheckedFile {
         Ok(CheckedFile { file, store, cache, checks, meta: of.object_meta.clone(), scanned, footer: None })
     }
 
+    /// The footer; read again if a copy of this machine was damaged.
     async fn footer(&mut self) -> ParquetResult<Arc<PartFooter>> {
+        match self.footer_once().await {
+            Err(error) if is_of_copy(&error) => self.footer_once().await,
+            footer => footer,
+        }
+    }
+
+    async fn footer_once(&mut self) -> ParquetResult<Arc<PartFooter>> {
         if let Some(footer) = &self.footer {
             return Ok(Arc::clone(footer));
         }
@@ -111,6 +119,13 @@ impl CheckedFile {
     }
 
     async fn read(&mut self, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
+        match self.read_once(ranges.clone()).await {
+            Err(error) if is_of_copy(&error) => self.read_once(ranges).await,
+            read => read,
+        }
+    }
+
+    async fn read_once(&mut self, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
         let footer = self.footer().await?;
         let pages = ranges.iter().map(|range| footer.pages_around(range));
         let pages: Vec<Range<u64>> = pages.collect::<Result<_, _>>().map_err(|error| self.damage(error))?;
@@ -143,6 +158,9 @@ impl CheckedFile {
     /// Notes damage, and says of which table and part it is.
     fn damage(&self, error: PartError) -> ParquetError {
         let ScannedPart { part, table } = &self.scanned;
+        if self.checks.store.storage().forget_copy(&part.location.key) {
+            return ParquetError::External(Box::new(DamagedCopy));
+        }
         self.checks.store.health().note_error(part.table, &error);
         ParquetError::External(Box::new(PhysicalError::of_part(error, table, part)))
     }
@@ -166,6 +184,15 @@ impl AsyncFileReader for CheckedFile {
     ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
         Box::pin(async move { Ok(Arc::clone(self.footer().await?.metadata())) })
     }
+}
+
+/// What this machine kept of a part is not what was written; the storage may have sound bytes.
+#[derive(Debug, thiserror::Error)]
+#[error("a copy of a part is damaged")]
+struct DamagedCopy;
+
+fn is_of_copy(error: &ParquetError) -> bool {
+    matches!(error, ParquetError::External(inner) if inner.is::<DamagedCopy>())
 }
 
 /// A footer in DataFusion's cache of footers.

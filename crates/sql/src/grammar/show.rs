@@ -60,12 +60,22 @@ pub(crate) fn show(head: &mut Head<'_>) -> Result<Statement> {
         let narrowing = narrowing(head, "cluster")?;
         return rows("SELECT DISTINCT cluster FROM system.clusters", &[], "cluster", &narrowing);
     }
+    if head.word("COMPUTE") {
+        head.expect_word("NODES")?;
+        return rows(COMPUTE_NODES, &[], "ComputeNodeId", &Narrowing::default());
+    }
     if head.word("SETTING") {
         let named = format!("name = {}", quote_text(&head.name("a setting's name")?));
         return rows("SELECT value FROM system.settings", &[named], "name", &Narrowing::default());
     }
     of_tables(head)
 }
+
+/// StarRocks' words for the servers of a shared root.
+const COMPUTE_NODES: &str = "SELECT id AS ComputeNodeId, host_address AS IP, port AS HttpPort, \
+    start_time AS LastStartTime, last_seen AS LastHeartbeat, if(is_active, 'true', 'false') AS Alive, \
+    if(is_active, '', 'it was not heard of for 30 seconds') AS ErrMsg, version AS Version, \
+    running_queries AS NumRunningQueries FROM system.nodes";
 
 /// Kinds that are about tables, and those of other databases' people.
 fn of_tables(head: &mut Head<'_>) -> Result<Statement> {

@@ -28,7 +28,9 @@ const UPLOADS_AT_ONCE: usize = 3;
 /// Keys of one page of a listing.
 const PAGE_KEYS: usize = 1000;
 /// How long an answer to one request is waited for.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the answer to a creation is.
+const CREATE_PATIENCE: Duration = Duration::from_secs(4);
 /// How often what can be repeated is.
 const ATTEMPTS: usize = 4;
 
@@ -77,7 +79,8 @@ impl SharedBucket {
             retry_timeout: PATIENCE * 2,
             ..RetryPolicy::from(&SourceSettings::default())
         };
-        let once = RetryPolicy { attempts: 0, body_retries: 0, ..patient };
+        // What became of a record is found out by reading it: nobody waits long for a lost answer.
+        let once = RetryPolicy { attempts: 0, body_retries: 0, request_timeout: CREATE_PATIENCE, ..patient };
         let prefix = pattern.strip_suffix("root").unwrap_or(&pattern).trim_start_matches('/').to_owned();
         Ok(SharedBucket {
             once: stores.bucket(&bucket, &credentials, once)?,
@@ -168,6 +171,8 @@ fn io_error(error: SourceError) -> io::Error {
         // A bucket that is not there holds no object, but it is none of the answers a caller expects.
         SourceErrorKind::NotFound if error.s3_code() == Some("NoSuchBucket") => ErrorKind::Other,
         SourceErrorKind::NotFound => ErrorKind::NotFound,
+        // Whatever became of its body.
+        _ if error.http_status() == Some(404) && error.s3_code().is_none() => ErrorKind::NotFound,
         SourceErrorKind::Denied => ErrorKind::PermissionDenied,
         SourceErrorKind::Exists => ErrorKind::AlreadyExists,
         SourceErrorKind::Unavailable => ErrorKind::TimedOut,
@@ -182,6 +187,7 @@ impl Objects for SharedBucket {
         match self.wait(async move { store.create_once(&full, bytes).await }) {
             Ok(()) => Created::New,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Created::Exists,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Created::Refused(error),
             Err(error) => Created::Unknown(error),
         }
     }

@@ -35,6 +35,8 @@ struct Run {
     told: BTreeMap<u64, Seq>,
     /// Labels whose statements were said not to be there.
     refused: BTreeSet<u64>,
+    /// Labels with an unknown outcome.
+    doubted: BTreeSet<u64>,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -84,7 +86,11 @@ impl Node {
         let root = SharedRoot {
             objects: Arc::new(self.client.clone()),
             scratch: PathBuf::from("/scratch"),
-            log: ObjectLogConfig { patience: Duration::from_millis(200), ..ObjectLogConfig::default() },
+            log: ObjectLogConfig {
+                patience: Duration::from_millis(200),
+                records_min: 0,
+                ..ObjectLogConfig::default()
+            },
             machine: self.machine.clone(),
         };
         match Catalog::open_shared(&self.host(), &root, small()) {
@@ -110,6 +116,7 @@ impl Run {
             nights: 0,
             told: BTreeMap::new(),
             refused: BTreeSet::new(),
+            doubted: BTreeSet::new(),
         };
         run.nodes[0].start(&run.store).unwrap();
         create(run.nodes[0].catalog.as_ref().unwrap());
@@ -151,7 +158,14 @@ impl Run {
                 }
             }
             3..=6 => drop(self.nodes[which].catalog.as_ref().unwrap().checkpoint()),
-            7..=12 => drop(self.nodes[which].catalog.as_ref().unwrap().follow_others()),
+            7..=12 => {
+                let node = &self.nodes[which];
+                drop(node.catalog.as_ref().unwrap().follow_others(
+                    node.machine.clock.monotonic(),
+                    true,
+                    None,
+                ));
+            }
             13..=18 => {
                 let catalog = self.nodes[which].catalog.as_ref().unwrap();
                 let transaction = next_transaction(&mut self.dice, catalog.snapshot().state());
@@ -201,7 +215,12 @@ impl Run {
                 self.told.insert(number, Seq(seq));
             }
             Ok(CommitOutcome::Refused(why)) => return Err(format!("label {number}: {why}")),
-            Ok(CommitOutcome::Unknown(_)) => node.in_doubt.push(number),
+            Ok(CommitOutcome::Unknown(_)) => {
+                self.doubted.insert(number);
+                node.in_doubt.push(number);
+            }
+            // An earlier try may still come to be there.
+            Err(_) if self.doubted.contains(&number) => node.in_doubt.push(number),
             // Nothing of it was written, or ever will be.
             Err(_) => {
                 self.refused.insert(number);
@@ -217,7 +236,9 @@ impl Run {
         check_state(&end);
         for node in &self.nodes {
             let catalog = node.catalog.as_ref().ok_or("a node does not open")?;
-            catalog.follow_others().map_err(|error| error.to_string())?;
+            catalog
+                .follow_others(node.machine.clock.monotonic(), false, None)
+                .map_err(|error| error.to_string())?;
             if state_of(catalog) != end {
                 return Err(format!("node {} has another state at seq {}", node.number, catalog.seq()));
             }

@@ -111,7 +111,8 @@ impl LogJournal {
     fn still_to_complete(&self, name: &str) -> Option<Arc<ExportState>> {
         let snapshot = self.services.catalog.snapshot();
         // With an outcome that is not known any of them may be committed.
-        let may_be_committed = self.services.catalog.is_poisoned();
+        let catalog = &self.services.catalog;
+        let may_be_committed = catalog.is_poisoned() || catalog.may_have_open_record();
         let has = |object: &ExportObject| object_name(&object.store, &object.key) == name;
         let mut left = snapshot.exports().filter(|left| left.id != self.export);
         left.find(|left| (left.is_committed || may_be_committed) && left.objects.iter().any(has)).cloned()

@@ -4,8 +4,8 @@ use boundary::error::Error;
 use catalog::Snapshot;
 use model::{ColumnType, DefaultKind, TableDef};
 
-use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, columns_in, derived_names};
+use ::tables::system_rows::rows::{Cell, RowBuilder};
 use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 use tables::temporary::TemporaryTables;
 

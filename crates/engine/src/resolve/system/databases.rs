@@ -1,7 +1,7 @@
 //! `system.databases`.
 
 use super::SystemTable;
-use super::rows::Cell;
+use ::tables::system_rows::rows::Cell;
 use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 
 pub(super) const TABLE: SystemTable = SystemTable {

@@ -1,7 +1,7 @@
 //! `system.errors`: the errors that happened since the process started.
 
 use super::SystemTable;
-use super::rows::Cell;
+use ::tables::system_rows::rows::Cell;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -15,10 +15,10 @@ use model::ColumnType;
 use model::type_arrow::to_field;
 
 use super::derived_names::NAMES;
-use super::rows::column_type;
 use super::{SystemTable, columns, databases, tables};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use ::tables::system_rows::rows::column_type;
 
 /// Where the values of a column come from.
 enum Source {

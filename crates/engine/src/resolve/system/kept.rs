@@ -3,7 +3,7 @@
 use sql::definition::kept::{index_expression, indexes, projection_key, projections};
 
 use super::SystemTable;
-use super::rows::Cell;
+use ::tables::system_rows::rows::Cell;
 
 pub(super) const INDEXES: SystemTable = SystemTable {
     columns: &[

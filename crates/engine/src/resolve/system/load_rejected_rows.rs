@@ -1,7 +1,7 @@
 //! `system.load_rejected_rows`: rows that could not be read and were skipped, oldest first; kept in memory, bounded.
 
 use super::SystemTable;
-use super::rows::Cell;
+use ::tables::system_rows::rows::Cell;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -12,8 +12,8 @@ use catalog::{Catalog, Snapshot, StagedLoad};
 use model::StagedUnit;
 
 use super::SystemTable;
-use super::rows::{Cell, RowBuilder};
 use crate::context::execution::Execution;
+use ::tables::system_rows::rows::{Cell, RowBuilder};
 
 pub(super) const LOADS: SystemTable = SystemTable {
     columns: &[

@@ -1,7 +1,10 @@
 //! `system.metrics`, `system.events`, `system.asynchronous_metrics`: numbers for those who watch, under ClickHouse's
 //! names.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use catalog::{Snapshot, TableState};
+use shared::Counts;
 
 use super::SystemTable;
 
@@ -36,7 +39,8 @@ pub(super) const EVENTS: SystemTable = SystemTable {
     fill: |services, _, rows| {
         let (hits, misses) = services.store.unpacked().map_or((0, 0), |pages| pages.hits_and_misses());
         let unpacked = [("UncompressedCacheHits", hits), ("UncompressedCacheMisses", misses)];
-        for (event, value) in services.processes.totals.all().into_iter().chain(unpacked) {
+        let requests = services.sharing.as_ref().map_or_else(Vec::new, |sharing| requests(&sharing.counts));
+        for (event, value) in services.processes.totals.all().into_iter().chain(unpacked).chain(requests) {
             if value > 0 {
                 rows.push([event.into(), value.into(), described(event).into()])?;
             }
@@ -45,8 +49,29 @@ pub(super) const EVENTS: SystemTable = SystemTable {
     },
 };
 
+/// Requests to the store of a shared root.
+fn requests(counts: &Counts) -> Vec<(&'static str, u64)> {
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    vec![
+        ("DiskS3PutObject", count(&counts.creates) + count(&counts.puts)),
+        ("DiskS3GetObject", count(&counts.gets)),
+        ("DiskS3HeadObject", count(&counts.heads)),
+        ("DiskS3ListObjects", count(&counts.lists)),
+        ("DiskS3DeleteObjects", count(&counts.deletes)),
+        ("ReadBufferFromS3Bytes", count(&counts.bytes_read)),
+        ("SharedLogConflicts", count(&counts.taken)),
+    ]
+}
+
 fn described(event: &str) -> &'static str {
     match event {
+        "DiskS3PutObject" => "Objects of the shared root written.",
+        "DiskS3GetObject" => "Objects of the shared root, or ranges of them, read.",
+        "DiskS3HeadObject" => "Objects of the shared root looked for.",
+        "DiskS3ListObjects" => "Listings of the shared root.",
+        "DiskS3DeleteObjects" => "Objects of the shared root deleted.",
+        "ReadBufferFromS3Bytes" => "Bytes read from the shared root.",
+        "SharedLogConflicts" => "Records of the shared log that another server wrote first.",
         "Query" => "Statements that ended.",
         "SelectQuery" => "SELECT statements that ended.",
         "InsertQuery" => "INSERT statements that ended.",

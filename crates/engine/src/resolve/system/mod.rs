@@ -15,8 +15,6 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use ::tables::reserved::{SYSTEM, is_derived};
 
-mod maps;
-pub(crate) mod rows;
 mod storage;
 mod derived_names;
 
@@ -40,8 +38,8 @@ mod schema_inference_cache;
 mod users;
 pub(crate) mod information_schema;
 
+use ::tables::system_rows::rows::{self, Columns, RowBuilder};
 pub(crate) use columns::default_of;
-use rows::{Columns, RowBuilder};
 
 /// Columns and content of one system table.
 pub(crate) struct SystemTable {
@@ -79,6 +77,7 @@ pub(crate) const NAMES: &[&str] = &[
     "mutations",
     "metrics",
     "named_collections",
+    "nodes",
     "numbers",
     "numbers_mt",
     "one",
@@ -105,6 +104,7 @@ fn definition(name: &str) -> Option<SystemTable> {
         "data_skipping_indices" => kept::INDEXES,
         "projections" => kept::PROJECTIONS,
         "detached_tables" => tables::DETACHED,
+        "nodes" => clusters::NODES,
         "errors" => errors::TABLE,
         "exports" => exports::TABLE,
         "load_files" => loads::FILES,
@@ -122,7 +122,7 @@ fn definition(name: &str) -> Option<SystemTable> {
         "schema_inference_cache" => schema_inference_cache::TABLE,
         "tables" => tables::TABLE,
         "asynchronous_metrics" => metrics::ASYNCHRONOUS,
-        "clusters" => clusters::TABLE,
+        "clusters" => clusters::CLUSTERS,
         "events" => metrics::EVENTS,
         "metrics" => metrics::METRICS,
         "users" => users::TABLE,

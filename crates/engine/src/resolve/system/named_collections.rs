@@ -7,8 +7,8 @@ use std::sync::Arc;
 use stores::calls::urls::HIDDEN_PART;
 
 use super::SystemTable;
-use super::rows::Cell;
 use crate::context::collections::{Origin, all};
+use ::tables::system_rows::rows::Cell;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use boundary::request::Caller;
 
 use super::SystemTable;
-use super::rows::{Cell, Columns};
+use ::tables::system_rows::rows::{Cell, Columns};
 
 pub(super) const COLUMNS: &Columns = &[
     ("is_initial_query", "UInt8"),

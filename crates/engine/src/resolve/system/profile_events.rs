@@ -2,7 +2,7 @@
 //!
 //! Invariant: counters that are zero are left out, as ClickHouse leaves them out; a name stands once.
 
-use super::rows::Cell;
+use ::tables::system_rows::rows::Cell;
 
 /// A row's counters; those of one name are added up.
 pub(super) fn profile_events(counters: impl IntoIterator<Item = (&'static str, u64)>) -> Cell {
@@ -21,9 +21,9 @@ mod tests {
     use arrow::array::{Array, AsArray};
     use model::type_arrow::to_field;
 
-    use super::super::maps::CountersBuilder;
-    use super::super::rows::column_type;
     use super::*;
+    use ::tables::system_rows::maps::CountersBuilder;
+    use ::tables::system_rows::rows::column_type;
 
     #[test]
     fn zeros_are_left_out_and_names_stand_once() {

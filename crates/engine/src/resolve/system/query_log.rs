@@ -9,7 +9,7 @@ use model::saturating::{micros_of, millis_of};
 use super::SystemTable;
 use super::processes::{HTTP_METHOD, INTERFACE, address, http_method, interface};
 use super::profile_events::profile_events;
-use super::rows::{Cell, RowBuilder};
+use ::tables::system_rows::rows::{Cell, RowBuilder};
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -3,7 +3,7 @@
 use stores::calls::urls::masked_urls;
 
 use super::SystemTable;
-use super::rows::Cell;
+use ::tables::system_rows::rows::Cell;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -7,9 +7,9 @@ use boundary::secrets::redaction::shown_engine;
 use catalog::{Snapshot, TableState};
 use model::{MergeMode, TableDef, TableEngine};
 
-use super::rows::{Cell, RowBuilder};
 use super::{NAMES, SystemTable, derived_names};
 use crate::context::services::Services;
+use ::tables::system_rows::rows::{Cell, RowBuilder};
 use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 use tables::temporary::{TemporaryTables, is_temporary};
 

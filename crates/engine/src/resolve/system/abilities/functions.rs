@@ -1,7 +1,7 @@
 //! `system.functions`.
 
 use super::SystemTable;
-use crate::resolve::system::rows::Cell;
+use ::tables::system_rows::rows::Cell;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -7,7 +7,7 @@ use sql::{
 };
 
 use super::SystemTable;
-use crate::resolve::system::rows::{Cell, Columns};
+use ::tables::system_rows::rows::{Cell, Columns};
 
 /// Settings that the table does not show: clients that see them use them, and answers are not written that way.
 const HIDDEN: &[&str] = &["send_progress_in_http_headers"];

@@ -4,7 +4,7 @@ use boundary::error::Error;
 
 use super::SystemTable;
 use crate::resolve::function_tables::TABLE_FUNCTIONS;
-use crate::resolve::system::rows::RowBuilder;
+use ::tables::system_rows::rows::RowBuilder;
 
 pub(super) const TABLE: SystemTable = SystemTable {
     columns: &[("name", "String"), ("description", "String"), ("allow_readonly", "UInt8")],

@@ -1,7 +1,7 @@
 //! `system.merges`: merges running now.
 
 use crate::resolve::system::SystemTable;
-use crate::resolve::system::rows::RowBuilder;
+use ::tables::system_rows::rows::RowBuilder;
 use boundary::error::Error;
 use catalog::Snapshot;
 use host::Host;

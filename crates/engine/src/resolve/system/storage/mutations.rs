@@ -1,7 +1,7 @@
 //! `system.mutations`: what DELETE and UPDATE did. A mutation is done when its statement is answered.
 
 use crate::resolve::system::SystemTable;
-use crate::resolve::system::rows::Cell;
+use ::tables::system_rows::rows::Cell;
 
 pub(in crate::resolve::system) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -5,7 +5,7 @@ use boundary::ledgers::part_log::PartEvent;
 use model::saturating::millis_of;
 
 use crate::resolve::system::SystemTable;
-use crate::resolve::system::rows::{Cell, RowBuilder};
+use ::tables::system_rows::rows::{Cell, RowBuilder};
 
 pub(in crate::resolve::system) const TABLE: SystemTable = SystemTable {
     columns: &[

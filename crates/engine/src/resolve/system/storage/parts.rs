@@ -6,7 +6,7 @@ use model::{PartDescriptor, SortOrder, TableDef};
 use parts::PartStore;
 
 use crate::resolve::system::SystemTable;
-use crate::resolve::system::rows::{Cell, RowBuilder};
+use ::tables::system_rows::rows::{Cell, RowBuilder};
 
 pub(in crate::resolve::system) const TABLE: SystemTable = SystemTable {
     columns: &[

@@ -11,14 +11,14 @@ use arrow::error::ArrowError;
 
 /// Builds a column of maps of texts.
 #[derive(Default)]
-pub(super) struct PairsBuilder {
+pub struct PairsBuilder {
     keys: StringViewBuilder,
     values: StringViewBuilder,
     lengths: Vec<usize>,
 }
 
 impl PairsBuilder {
-    pub(super) fn append(&mut self, pairs: &[(String, String)]) {
+    pub fn append(&mut self, pairs: &[(String, String)]) {
         for (key, value) in pairs {
             self.keys.append_value(key);
             self.values.append_value(value);
@@ -27,7 +27,7 @@ impl PairsBuilder {
     }
 
     /// The column in the layout of its field.
-    pub(super) fn finish(mut self, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    pub fn finish(mut self, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
         let DataType::Map(field, ordered) = data_type else {
             return Err(ArrowError::SchemaError(format!("pairs are a Map, not {data_type}")));
         };
@@ -43,14 +43,14 @@ impl PairsBuilder {
 
 /// Builds a column of maps of counters.
 #[derive(Default)]
-pub(super) struct CountersBuilder {
+pub struct CountersBuilder {
     names: StringViewBuilder,
     values: UInt64Builder,
     lengths: Vec<usize>,
 }
 
 impl CountersBuilder {
-    pub(super) fn append(&mut self, counters: &[(&'static str, u64)]) {
+    pub fn append(&mut self, counters: &[(&'static str, u64)]) {
         for (name, value) in counters {
             self.names.append_value(name);
             self.values.append_value(*value);
@@ -59,7 +59,7 @@ impl CountersBuilder {
     }
 
     /// The column in the layout of its field.
-    pub(super) fn finish(mut self, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    pub fn finish(mut self, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
         let DataType::Map(field, ordered) = data_type else {
             return Err(ArrowError::SchemaError(format!("counters are a Map, not {data_type}")));
         };

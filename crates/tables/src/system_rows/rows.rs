@@ -22,7 +22,7 @@ use super::maps::{CountersBuilder, PairsBuilder};
 
 /// One value of a system table.
 #[derive(Clone, Debug)]
-pub(crate) enum Cell {
+pub enum Cell {
     Null,
     Text(String),
     UInt(u64),
@@ -40,12 +40,12 @@ pub(crate) enum Cell {
 
 impl Cell {
     /// Settings that were given, with their values.
-    pub(super) fn settings(given: Vec<(&'static str, String)>) -> Cell {
+    pub fn settings(given: Vec<(&'static str, String)>) -> Cell {
         Cell::Pairs(given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     /// The number of an error; 0 of none.
-    pub(super) fn code(code: Option<ErrorCode>) -> Cell {
+    pub fn code(code: Option<ErrorCode>) -> Cell {
         code.map_or(Cell::Int(0), Cell::from)
     }
 }
@@ -118,15 +118,15 @@ impl From<Vec<String>> for Cell {
 
 /// The type a system table's column is declared with. Declarations are constants of ours, so an unreadable one is
 /// shown as text rather than refused.
-pub(crate) fn column_type(declared: &str) -> ColumnType {
+pub fn column_type(declared: &str) -> ColumnType {
     model::type_name::parse(declared).unwrap_or(ColumnType::String)
 }
 
 /// (name, type) of the columns of a table.
-pub(crate) type Columns = [(&'static str, &'static str)];
+pub type Columns = [(&'static str, &'static str)];
 
 /// The rows that `fill` makes of a table of these columns.
-pub(crate) fn batch(
+pub fn batch(
     columns: &Columns,
     fill: impl FnOnce(&mut RowBuilder) -> Result<(), Error>,
 ) -> Result<RecordBatch, Error> {
@@ -205,14 +205,14 @@ impl Column {
     }
 }
 
-pub(crate) struct RowBuilder {
+pub struct RowBuilder {
     names: Vec<&'static str>,
     columns: Vec<Column>,
 }
 
 impl RowBuilder {
     /// One row by the names of its columns; those that are left out have their defaults.
-    pub(crate) fn push_some<const N: usize>(&mut self, cells: [(&str, Cell); N]) -> Result<(), Error> {
+    pub fn push_some<const N: usize>(&mut self, cells: [(&str, Cell); N]) -> Result<(), Error> {
         if let Some((name, _)) = cells.iter().find(|(name, _)| !self.names.contains(name)) {
             return Err(Error::internal(format!("there is no column {name} in a system table")));
         }
@@ -225,7 +225,7 @@ impl RowBuilder {
     }
 
     /// One row; as many cells as columns.
-    pub(crate) fn push<const N: usize>(&mut self, cells: [Cell; N]) -> Result<(), Error> {
+    pub fn push<const N: usize>(&mut self, cells: [Cell; N]) -> Result<(), Error> {
         if N != self.columns.len() {
             return Err(Error::internal(format!("{N} cells for {} columns", self.columns.len())));
         }
