@@ -14,7 +14,7 @@ use crate::error::LogError;
 use crate::record::{self, BadFrame, Record};
 
 /// Reads on their way at once when a log is opened.
-const FETCHES: u64 = 32;
+pub(super) const FETCHES: u64 = 32;
 /// How often a record is read before it is damaged.
 const READS: u32 = 5;
 

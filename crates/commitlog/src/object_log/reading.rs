@@ -22,6 +22,10 @@ const SERIAL_MAX: usize = 2;
 /// Records taken in at once; whoever is further behind asks again.
 const FOLLOWED_MAX: usize = 512;
 
+fn u64_of(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
 impl ObjectLog {
     /// Delivers the records after `after`, which a checkpoint covers. Creates no object.
     ///
@@ -124,22 +128,25 @@ impl ObjectLog {
                 Err(error) if records.is_empty() => return Err(error),
                 Ok(None) | Err(_) => break,
             }
-            // Where there is one there may be many, and a slow store is asked for them side by side.
-            if records.len() >= SERIAL_MAX && self.next_ones(&mut records).is_err() {
-                break;
-            }
+            // Where there are some there may be many, and a slow store is asked for them side by side: for twice as many each time.
+            while records.len() >= SERIAL_MAX
+                && records.len() < FOLLOWED_MAX
+                && matches!(self.next_ones(&mut records), Ok(true))
+            {}
         }
         Ok(records)
     }
 
-    /// Goes behind as many records as are fetched at a time.
-    fn next_ones(&mut self, records: &mut Vec<ReplayedRecord>) -> Result<(), LogError> {
-        let (first, stream) = (self.next_seq, self.config.stream);
-        for (record, frame) in frames::fetch_many(&self.objects, &self.host, stream, first, u64::MAX)? {
+    /// Goes behind as many records again as were found so far; whether all of them were there.
+    fn next_ones(&mut self, records: &mut Vec<ReplayedRecord>) -> Result<bool, LogError> {
+        let (first, stream, wanted) = (self.next_seq, self.config.stream, u64_of(records.len()));
+        let found = frames::fetch_many(&self.objects, &self.host, stream, first, wanted)?;
+        let are_all = u64_of(found.len()) >= wanted.min(frames::FETCHES);
+        for (record, frame) in found {
             self.take(&record, &frame)?;
             records.push(replayed(record));
         }
-        Ok(())
+        Ok(are_all)
     }
 
     /// Goes behind the next record, if there is one.

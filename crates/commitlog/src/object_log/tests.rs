@@ -18,7 +18,7 @@ struct Writer {
 }
 
 fn config() -> ObjectLogConfig {
-    ObjectLogConfig { patience: Duration::from_millis(200), records_min: 0, ..ObjectLogConfig::default() }
+    ObjectLogConfig { patience: Duration::from_millis(10), records_min: 0, ..ObjectLogConfig::default() }
 }
 
 fn open_as(store: &SimStore, seed: u64, plant: Option<&'static str>) -> Result<Writer, LogError> {

@@ -53,7 +53,9 @@ fn start_loop(services: &Arc<Services>, name: &'static str, round: Round) -> Joi
 
 fn follow(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
     let Some(sharing) = &services.sharing else { return (Ok(()), LOOKED_MAX) };
-    let followed = catch_up(services, services.host.clock.monotonic(), None);
+    // Whoever commits knows the end of the log without a look.
+    let since = services.host.clock.monotonic().saturating_sub(LOOKED_MAX);
+    let followed = catch_up(services, since, None);
     (followed, sharing.pause(services.host.clock.monotonic()))
 }
 

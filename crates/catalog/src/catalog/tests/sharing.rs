@@ -87,7 +87,7 @@ impl Node {
             objects: Arc::new(self.client.clone()),
             scratch: PathBuf::from("/scratch"),
             log: ObjectLogConfig {
-                patience: Duration::from_millis(200),
+                patience: Duration::from_millis(10),
                 records_min: 0,
                 ..ObjectLogConfig::default()
             },
