@@ -280,7 +280,7 @@ def main():
     rounds = int(arguments[1]) if len(arguments) > 1 else 20
     stores = ("folder", "endpoint") if store == "both" else (store,)
     failed = sum(run(arguments[0], rounds, store) for store in stores)
-    print(f"{len(stores)} stores, {failed} failed")
+    print(f"{len(stores)} stores passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 

@@ -58,6 +58,17 @@ fn nothing_acknowledged_is_lost_by_kill_nine() {
 }
 
 #[test]
+fn servers_of_one_root_race_and_one_wins() {
+    run_with_binary("json", "shared/races.py", &[amount("3", "500")]);
+}
+
+#[test]
+fn nothing_is_lost_when_a_server_of_a_shared_root_dies() {
+    let store = ["--seed", "7", "--store", "folder"].map(str::to_owned);
+    run_with_binary("json", "shared/kills.py", &[&[amount("4", "1000")], store.as_slice()].concat());
+}
+
+#[test]
 fn a_label_repeated_after_kill_nine_is_there_once() {
     run_with_binary("json", "crash/labels9.py", &[amount("10", "300"), "7".to_owned()]);
 }
