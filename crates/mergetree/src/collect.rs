@@ -45,7 +45,7 @@ pub fn run(
     let expired = Expired { horizon, now_ms, lifetime_ms };
     // A file that cannot be deleted must not be in the way of the other tables.
     let mut first_error = None;
-    let is_whole = |table: &&Arc<TableState>| !has_room || store.health().damaged(table.def.id).is_empty();
+    let is_whole = |table: &&Arc<TableState>| !has_room || store.health().is_whole(table.def.id);
     for table in snapshot.all_tables().filter(is_whole) {
         if let Err(error) = collect_table(catalog, store, table, &expired, &mut collected) {
             first_error.get_or_insert(error);

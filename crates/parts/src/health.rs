@@ -3,7 +3,7 @@
 //! Invariant: a part without sums of its pages is compared as a whole before its first reader gets a byte, and whoever else
 //! wants to read it meanwhile waits. Memory only. Must not know: how a part is checked, and what follows from damage.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use model::{PartDescriptor, PartId, TableId};
@@ -15,6 +15,8 @@ use crate::error::PartError;
 #[derive(Debug, Default)]
 pub struct PartHealth {
     parts: Mutex<BTreeMap<(TableId, PartId), Known>>,
+    /// Tables of which other servers of the root know damaged parts.
+    elsewhere: Mutex<HashSet<TableId>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -78,6 +80,22 @@ impl PartHealth {
         let parts = self.parts.lock();
         let known = parts.get(&(part.table, part.id));
         known.map_or((None, None), |known| (known.checked_ms, known.damage.clone()))
+    }
+
+    /// The tables with damaged parts that this process knows of.
+    pub fn damaged_tables(&self) -> BTreeSet<TableId> {
+        let parts = self.parts.lock();
+        parts.iter().filter(|(_, known)| known.damage.is_some()).map(|((table, _), _)| *table).collect()
+    }
+
+    /// Other servers know of damaged parts of these tables.
+    pub fn set_damaged_elsewhere(&self, tables: HashSet<TableId>) {
+        *self.elsewhere.lock() = tables;
+    }
+
+    /// Whether nobody knows of a damaged part of a table: else what was merged away may be all there is of it.
+    pub fn is_whole(&self, table: TableId) -> bool {
+        !self.elsewhere.lock().contains(&table) && self.damaged(table).is_empty()
     }
 
     /// The damaged parts of a table.

@@ -53,6 +53,10 @@ pub struct Report {
     pub horizon: u64,
     /// Exports it is writing, as they are shown.
     pub exports: Vec<String>,
+    /// Tables of which it knows damaged parts, as they are shown.
+    pub damaged: Vec<String>,
+    /// Tables whose merges are to rest for it, as they are shown.
+    pub resting: Vec<String>,
     /// Statements it is running.
     pub queries: u64,
     /// It does the background work that is its.
@@ -189,6 +193,11 @@ impl Member {
         self.others.lock().nodes.values().map(|(_, report)| report.horizon).min()
     }
 
+    /// What the others say, one after the other.
+    pub fn of_others<T>(&self, read: impl Fn(&Report) -> Vec<T>) -> Vec<T> {
+        self.others.lock().nodes.values().flat_map(|(_, report)| read(report)).collect()
+    }
+
     /// Whether it was heard a moment ago who is there: only then is it known what nobody reads.
     pub fn is_informed(&self) -> bool {
         let listed_ms = self.others.lock().listed_ms;
@@ -221,6 +230,8 @@ fn encode(report: &Report) -> Bytes {
     line(&mut text, "queries", &report.queries);
     line(&mut text, "works", &report.works);
     report.exports.iter().for_each(|export| line(&mut text, "export", export));
+    report.damaged.iter().for_each(|table| line(&mut text, "damaged", table));
+    report.resting.iter().for_each(|table| line(&mut text, "resting", table));
     text.into()
 }
 
@@ -238,6 +249,8 @@ fn decode(bytes: &[u8]) -> Option<Report> {
             "queries" => report.queries = value.parse().ok()?,
             "works" => report.works = value.parse().ok()?,
             "export" => report.exports.push(value.to_owned()),
+            "damaged" => report.damaged.push(value.to_owned()),
+            "resting" => report.resting.push(value.to_owned()),
             // Of a newer version.
             _ => {}
         }

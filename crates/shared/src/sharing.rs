@@ -3,11 +3,13 @@
 //! Invariant: a statement sees what was committed anywhere up to [`LOOKED_MAX`] before it began, or everything if it asks for that;
 //! while nobody asks, the log is looked at seldom. Must not know: statements, how commits are made.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::{Catalog, ExportState};
 use host::Clock;
+use model::TableId;
 use parking_lot::Mutex;
 
 use crate::counted::Counts;
@@ -21,6 +23,28 @@ pub const LOOKED_MAX: Duration = Duration::from_millis(100);
 pub const LOOKED_IDLE: Duration = Duration::from_secs(2);
 /// After the last statement others are expected for so long.
 const ASKED: Duration = Duration::from_secs(3);
+
+/// How often each table was asked for.
+type RestingTables = Arc<Mutex<BTreeMap<TableId, usize>>>;
+
+/// While it lives, the others are asked to let the merges of a table rest.
+#[derive(Debug)]
+pub struct Resting {
+    tables: RestingTables,
+    table: TableId,
+}
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        let mut tables = self.tables.lock();
+        if let Some(count) = tables.get_mut(&self.table) {
+            *count -= 1;
+            if *count == 0 {
+                tables.remove(&self.table);
+            }
+        }
+    }
+}
 
 /// Who has not looked for so long may have slept for longer than records are kept. Far shorter than they are.
 const SLEPT: Duration = Duration::from_secs(30);
@@ -42,6 +66,8 @@ pub struct Sharing {
     pub member: Member,
     /// Requests of this process to the store.
     pub counts: Arc<Counts>,
+    /// Tables whose merges are to rest everywhere while this process changes them, and how often that was asked.
+    resting: RestingTables,
     /// Where this process listens.
     pub addresses: Mutex<String>,
     /// When the end of the log was looked at last.
@@ -57,7 +83,16 @@ pub struct Sharing {
 impl Sharing {
     pub fn new(member: Member, counts: Arc<Counts>, machine: Arc<dyn Clock>) -> Sharing {
         let (addresses, looked, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Sharing { member, counts, addresses, looked, failed: Mutex::default(), asked, machine }
+        Sharing {
+            member,
+            counts,
+            resting: Arc::default(),
+            addresses,
+            looked,
+            failed: Mutex::default(),
+            asked,
+            machine,
+        }
     }
 
     /// A statement came. Whether the end of the log was not known for too long.
@@ -121,6 +156,24 @@ impl Sharing {
         let id = export.id.to_string();
         let is_written = || self.member.nodes().iter().any(|node| node.report.exports.contains(&id));
         is_old && self.member.is_informed() && !is_written()
+    }
+
+    /// Asks the others to let merges of a table rest until what is answered is dropped. They hear of it when both have told each
+    /// other of themselves.
+    pub fn rest(&self, table: TableId) -> Resting {
+        *self.resting.lock().entry(table).or_default() += 1;
+        Resting { tables: Arc::clone(&self.resting), table }
+    }
+
+    /// The tables whose merges are to rest for this process.
+    pub fn resting(&self) -> Vec<String> {
+        self.resting.lock().keys().map(ToString::to_string).collect()
+    }
+
+    /// Whether another server changes a table, so that a merge of it would be in the way.
+    pub fn is_resting(&self, table: TableId) -> bool {
+        let name = table.to_string();
+        self.member.of_others(|report| report.resting.clone()).contains(&name)
     }
 
     pub fn duties(&self) -> Duties {

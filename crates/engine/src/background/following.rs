@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use boundary::error::Error;
 use boundary::ledgers::errors::Whose;
-use shared::Report;
+use model::TableId;
 use shared::node::BEAT_MS;
 use shared::sharing::LOOKED_MAX;
+use shared::sharing::Resting;
+use shared::{Report, Sharing};
 use tokio::task::JoinHandle;
 
 use crate::context::services::Services;
@@ -80,7 +82,27 @@ pub(crate) fn catch_up(
 fn beat(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
     let pause = Duration::from_millis(BEAT_MS);
     let Some(sharing) = &services.sharing else { return (Ok(()), pause) };
-    (sharing.beat(&services.catalog, report(services)).map_err(Error::from), pause)
+    (tell(services, sharing), pause)
+}
+
+/// Tells the others, and takes in what they say; blocks.
+fn tell(services: &Services, sharing: &Sharing) -> Result<(), Error> {
+    sharing.beat(&services.catalog, report(services))?;
+    let damaged = sharing.member.of_others(|report| report.damaged.clone());
+    let tables = damaged.iter().filter_map(|table| TableId::parse(table));
+    services.store.health().set_damaged_elsewhere(tables.collect());
+    Ok(())
+}
+
+/// Lets the merges of a table rest on the other servers, who hear of it within two beats; `None` without others. Blocks until
+/// most have heard.
+pub(crate) fn rest_elsewhere(services: &Services, table: TableId) -> Option<Resting> {
+    let sharing = services.sharing.as_ref().filter(|sharing| sharing.member.nodes().len() > 1)?;
+    let resting = sharing.rest(table);
+    // Who could not be told merges on, and is lost against as before.
+    let _told = tell(services, sharing);
+    services.host.clock.sleep(Duration::from_millis(BEAT_MS));
+    Some(resting)
 }
 
 /// What this process says of itself.
@@ -92,6 +114,8 @@ pub(crate) fn report(services: &Services) -> Report {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: services.started_ms,
         exports: services.exports.ids().iter().map(ToString::to_string).collect(),
+        damaged: services.store.health().damaged_tables().iter().map(ToString::to_string).collect(),
+        resting: services.sharing.as_ref().map_or_else(Vec::new, Sharing::resting),
         works: services.config.background && !services.catalog.is_poisoned(),
         queries: model::saturating::u64_of(services.processes.running().len()),
         ..Report::default()

@@ -104,7 +104,8 @@ fn merge_round(services: &Arc<Services>) -> Result<bool, Error> {
     tables.sort_by_key(|table| services.merges.turn(table.def.id));
     for table in tables {
         let id = table.def.id;
-        if !services.merges.may_run(id) || services.merges.is_resting(id, now) {
+        let rests_for_others = || services.sharing.as_ref().is_some_and(|sharing| sharing.is_resting(id));
+        if !services.merges.may_run(id) || services.merges.is_resting(id, now) || rests_for_others() {
             continue;
         }
         let mut busy = services.merges.busy();

@@ -4,7 +4,7 @@
 
 pub(crate) mod merging;
 pub(crate) mod shutdown;
+pub(crate) mod following;
 pub(crate) mod optimize;
 pub(crate) mod scrub;
-pub(crate) mod following;
 pub(crate) mod loops;

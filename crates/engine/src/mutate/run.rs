@@ -20,6 +20,7 @@ use sql::{Mutation, RowChange, RowCommand, Settings};
 use super::memory;
 use super::part::{Outcome, Rewriting};
 use super::rows::Changing;
+use crate::background::following;
 use crate::background::merging::flush_table;
 use crate::commit::commit;
 use crate::context::execution::Execution;
@@ -31,6 +32,9 @@ use tables::changes::{Change, Within};
 
 /// How often it begins anew because merges came first.
 pub(super) const TRIES_MAX: usize = 50;
+
+/// How often it loses against merges before those of other servers are asked to rest.
+const LOST_MAX: usize = 2;
 
 /// For how long a merge that holds a part is left alone before it is looked at again.
 const WAIT: Duration = Duration::from_millis(20);
@@ -48,7 +52,7 @@ pub(crate) async fn run(
     let database = execution.resolve(&mutation.table).0;
     let server = by_server.then(|| execution.as_first_run(Settings::session(), database));
     let execution = server.as_ref().unwrap_or(execution);
-    let mut tries = 0;
+    let (mut tries, mut resting) = (0, None);
     while tries < TRIES_MAX {
         let state = execution.at_newest_snapshot(&services.catalog).table(&mutation.table)?;
         match state.def.engine {
@@ -78,6 +82,7 @@ pub(crate) async fn run(
             state,
             changes,
         };
+        let table = rewriting.state.def.id;
         match attempt(Arc::new(rewriting)).await? {
             Attempt::Done { parts } => {
                 log(services, &execution, mutation, begun, parts);
@@ -85,7 +90,14 @@ pub(crate) async fn run(
             }
             // Others are done by now, so somebody gets ahead.
             Attempt::Waited => {}
-            Attempt::Lost => tries += 1,
+            Attempt::Lost => {
+                tries += 1;
+                if resting.is_none() && tries >= LOST_MAX {
+                    let asking = Arc::clone(services);
+                    let rest = move || following::rest_elsewhere(&asking, table);
+                    resting = services.runtimes.spawn_blocking("beat", rest).await.ok().flatten();
+                }
+            }
         }
     }
     Err(Error::new(
