@@ -123,6 +123,8 @@ impl ObjectLog {
     fn send(&mut self, sent: &Sent) -> Result<Fate, LogError> {
         let key = record_key(self.config.stream, self.next_seq);
         let begun = self.host.clock.monotonic();
+        // Nothing was at its seq then; of one that was open before that is not known.
+        let first = (self.open_seq != Some(self.next_seq)).then(|| Proof::now(&self.host));
         let (mut pause, mut attempts) = (PAUSE_MIN, 0);
         loop {
             let (at, sent_at) = (self.host.clock.monotonic(), Proof::now(&self.host));
@@ -130,10 +132,10 @@ impl ObjectLog {
             let problem = match self.objects.create(&key, sent.frame.clone()) {
                 Created::New => {
                     self.last_put = Some(self.host.clock.monotonic().saturating_sub(at));
-                    return self.committed(sent, sent_at);
+                    return self.committed(sent, Some(sent_at));
                 }
                 // Of earlier attempts nobody knows.
-                Created::Refused(error) if attempts == 1 && self.open_seq != Some(self.next_seq) => {
+                Created::Refused(error) if attempts == 1 && first.is_some() => {
                     return Ok(Fate::Refused(error));
                 }
                 Created::Refused(error) => error,
@@ -147,8 +149,9 @@ impl ObjectLog {
                 Created::Unknown(error) => error,
             };
             match fetch(&*self.objects, &self.host, self.config.stream, self.next_seq) {
+                // Others may have gone on behind it since.
                 Ok(Fetched::Record(record, _)) if record.envelope.uuid == sent.uuid => {
-                    return self.committed(sent, sent_at);
+                    return self.committed(sent, first);
                 }
                 Ok(Fetched::Record(record, frame)) => {
                     self.company = Some(self.host.clock.monotonic());
@@ -170,8 +173,8 @@ impl ObjectLog {
         }
     }
 
-    /// The record is there. A process that slept for longer than records are kept may have put it where one was deleted.
-    fn committed(&mut self, sent: &Sent, sent_at: Proof) -> Result<Fate, LogError> {
+    /// The record is there; `known`: when nothing was at its seq yet. A process that slept for longer than records are kept may have put it where one was deleted.
+    fn committed(&mut self, sent: &Sent, known: Option<Proof>) -> Result<Fate, LogError> {
         let boundary =
             match self.proof.is_old(&self.host) && !self.host.faults.planted("commitlog.no_boundary") {
                 true => retention::boundary_at(&*self.objects, self.next_seq)?,
@@ -191,7 +194,7 @@ impl ObjectLog {
         }
         self.previous_hash = record::hash(&sent.frame);
         self.next_seq += 1;
-        (self.proof, self.open_seq) = (sent_at, None);
+        (self.proof, self.open_seq) = (known.unwrap_or(self.proof), None);
         Ok(Fate::Committed)
     }
 

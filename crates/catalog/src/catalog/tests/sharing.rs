@@ -158,14 +158,7 @@ impl Run {
                 }
             }
             3..=6 => drop(self.nodes[which].catalog.as_ref().unwrap().checkpoint()),
-            7..=12 => {
-                let node = &self.nodes[which];
-                drop(node.catalog.as_ref().unwrap().follow_others(
-                    node.machine.clock.monotonic(),
-                    true,
-                    None,
-                ));
-            }
+            7..=12 => self.look(which)?,
             13..=18 => {
                 let catalog = self.nodes[which].catalog.as_ref().unwrap();
                 let transaction = next_transaction(&mut self.dice, catalog.snapshot().state());
@@ -195,6 +188,23 @@ impl Run {
             self.nodes[which].catalog = None;
         }
         Ok(())
+    }
+
+    /// Asks for everything there is; what was in the store before must be known after.
+    fn look(&mut self, which: usize) -> Result<(), String> {
+        let slept = self.dice.below(4) == 0;
+        let records = self.store.keys();
+        let records = records.iter().filter_map(|key| key.strip_prefix("stream/0/log/")?.parse().ok());
+        let newest: u64 = records.max().unwrap_or(0);
+        let node = &self.nodes[which];
+        let Some(catalog) = &node.catalog else { return Ok(()) };
+        let since = node.machine.clock.monotonic();
+        match catalog.follow_others(since, slept, None) {
+            Ok(seq) if seq.0 < newest => {
+                Err(format!("node {which} was told that it knows all, and knows {seq} of {newest}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Commits a statement, or hears that it is there.
@@ -306,6 +316,7 @@ fn planted_mistakes_are_found() {
         "commitlog.timeout_is_failure",
         "commitlog.next_while_open",
         "commitlog.delete_without_boundary",
+        "commitlog.found_is_the_end",
         "catalog.own_clock",
         "catalog.no_new_admission",
         "catalog.follow_twice",
