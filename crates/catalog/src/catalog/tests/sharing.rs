@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use commitlog::ObjectLogConfig;
-use host::{Clock, SimClient, SimStore, SimWorld, StoreClock};
+use host::{Clock, Objects as _, SimClient, SimStore, SimWorld, StoreClock};
 use model::Label;
 
 use super::*;
@@ -240,6 +240,10 @@ impl Run {
     }
 
     fn check_end(&mut self) -> Result<(), String> {
+        // What is on its way arrives.
+        self.store.fail_one_in(0);
+        let asks = self.store.client();
+        (0..100).for_each(|_| drop(asks.head("root")));
         let fresh = &mut Node::new(9, 9, &self.store, None);
         fresh.start(&self.store)?;
         let end = state_of(fresh.catalog.as_ref().ok_or("the store does not open")?);
