@@ -88,7 +88,7 @@ impl From<&CatalogError> for Error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => {
                 (ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE)
             }
-            CatalogError::NotLogged(AppendRefused::Unreachable { .. }) => {
+            CatalogError::NotLogged(AppendRefused::Unreachable { .. }) | CatalogError::NotFollowed(_) => {
                 (ErrorKind::Unavailable, ErrorCode::NETWORK_ERROR)
             }
             CatalogError::NotLogged(AppendRefused::Denied(_)) => (ErrorKind::Denied, ErrorCode::S3_ERROR),
@@ -101,6 +101,9 @@ impl From<&CatalogError> for Error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
             CatalogError::NotLogged(AppendRefused::Unreachable { .. }) => {
                 "nothing of this statement was written; try again when the store answers"
+            }
+            CatalogError::NotFollowed(_) => {
+                "try again when the store answers; a SELECT without select_sequential_consistency reads what is known"
             }
             CatalogError::NotLogged(AppendRefused::Denied(_)) => {
                 "see what the keys may do in the bucket; nothing was written"

@@ -98,6 +98,9 @@ pub enum CatalogError {
     /// The record was not written, and other transactions may go on.
     #[error("the transaction cannot be logged: {0}")]
     NotLogged(AppendRefused),
+    /// What others have committed cannot be taken in now.
+    #[error("what other servers have committed cannot be read: {0}")]
+    NotFollowed(AppendRefused),
     /// Nothing was written, because other writers of the log were always faster. The transaction can be tried again.
     #[error("the transaction was not logged: records of other writers came first {0} times")]
     Outrun(u32),

@@ -60,6 +60,9 @@ pub enum AppendRefused {
     /// The store does not say what became of a record that was sent before, and nothing may follow it until it does.
     #[error("what became of record {seq}, sent before, is not known yet: {source}")]
     Unreachable { seq: u64, source: io::Error },
+    /// Nobody can say now what comes next in the log.
+    #[error("record {seq} cannot be read now: {source}")]
+    Unread { seq: u64, source: io::Error },
 }
 
 /// Something an open came across that did not keep it from opening.

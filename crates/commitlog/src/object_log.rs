@@ -318,7 +318,10 @@ impl CommitLog for ObjectLog {
                 self.poisoned = Some(why.clone());
                 Err(AppendError::Poisoned(why))
             }
-            Err(error) => Err(self.unreachable(in_words(error))),
+            Err(error) => {
+                let (seq, source) = (self.next_seq, in_words(error));
+                Err(AppendError::Refused(AppendRefused::Unread { seq, source }))
+            }
         }
     }
 

@@ -129,7 +129,10 @@ impl Sharing {
         let followed = catalog.follow_others(since, slept, patience);
         *self.failed.lock() = followed.is_err().then_some(since);
         followed?;
-        *self.looked.lock() = Some(Looked { at: since, wall_ms });
+        // Whoever did not get to look has found out nothing about a sleep either.
+        if catalog.known_at() >= since {
+            *self.looked.lock() = Some(Looked { at: since, wall_ms });
+        }
         Ok(catalog.seq() > before)
     }
 

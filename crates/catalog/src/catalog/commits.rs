@@ -334,7 +334,7 @@ impl Failure {
     /// For who asked for nothing to be written.
     pub(super) fn into_error(self) -> CatalogError {
         match self {
-            Failure::Refused(why) => CatalogError::NotLogged(why),
+            Failure::Refused(why) => CatalogError::NotFollowed(why),
             Failure::Poisoned(why) | Failure::Unknown(why) => CatalogError::Poisoned(why),
             Failure::Outrun => CatalogError::Outrun(ROUNDS_MAX),
         }
@@ -357,6 +357,7 @@ fn again(why: &AppendRefused) -> AppendRefused {
         AppendRefused::TooLarge { bytes, limit } => AppendRefused::TooLarge { bytes: *bytes, limit: *limit },
         AppendRefused::Empty => AppendRefused::Empty,
         AppendRefused::Space(error) => AppendRefused::Space(same(error)),
+        AppendRefused::Unread { seq, source } => AppendRefused::Unread { seq: *seq, source: same(source) },
         AppendRefused::Denied(error) => AppendRefused::Denied(same(error)),
         AppendRefused::Unreachable { seq, source } => {
             AppendRefused::Unreachable { seq: *seq, source: same(source) }

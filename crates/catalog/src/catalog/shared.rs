@@ -43,11 +43,6 @@ impl Catalog {
         })
     }
 
-    /// Whether others commit to the log, too.
-    pub fn is_shared(&self) -> bool {
-        self.tail.is_some()
-    }
-
     /// Takes in everything that was committed anywhere before `since`, a moment of the host's monotonic clock; the seq it comes to.
     /// One thread looks at a time, and a commit of this process that began later tells as much as a look. `slept`: records that
     /// are not there any more may have been missed, which only the writer of the log finds out. With `patience` whoever looks is

@@ -183,7 +183,7 @@ impl Session {
         let now = self.now();
         // Always asked, for it notes that somebody did.
         let is_outdated = sharing.is_outdated(&self.services.catalog, now);
-        if !at_any_rate && !is_outdated {
+        if !at_any_rate && !is_outdated && !self.services.catalog.is_left_behind() {
             return Ok(());
         }
         let services = Arc::clone(&self.services);

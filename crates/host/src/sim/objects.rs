@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::disk::DiskRead;
 use crate::objects::{Created, Object, Objects};
 
-/// Clock of every simulated store at its start: 2026-01-01 UTC, half a day behind that of simulated machines' users.
+/// Clock of every simulated store at its start: 2026-01-01 UTC.
 const START_MS: u64 = 1_767_225_600_000;
 /// A delayed request is carried out within so many later ones.
 const DELAY_CALLS_MAX: u64 = 60;
