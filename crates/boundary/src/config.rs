@@ -31,7 +31,7 @@ pub struct Config {
     pub merge_bytes_max: u64,
     /// Milliseconds a part stays after it was merged away (`old_parts_lifetime`).
     pub old_parts_lifetime_ms: u64,
-    /// Milliseconds a file that no record names stays in `lost/` (`orphans_lifetime`).
+    /// Milliseconds a file that no record names stays in `lost/`, or where it is in a shared root (`orphans_lifetime`).
     pub orphans_lifetime_ms: u64,
     /// Milliseconds after which a part is read again to see whether it is as it was written (`scrub_interval`); 0 is never.
     pub scrub_interval_ms: u64,

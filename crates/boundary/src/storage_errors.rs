@@ -58,6 +58,7 @@ impl From<RefusedWhy> for Error {
             | Why::PartNotLive { .. }
             | Why::PartExists { .. }
             | Why::PartBetween { .. }
+            | Why::PartSwept { .. }
             | Why::FlushOutdated { .. } => (ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION),
         };
         let error = Error::new(kind, code, why.to_string());

@@ -49,6 +49,11 @@ pub enum RefusedWhy {
     PartExists { table: String, part: String },
     #[error("part {part} of table \"{table}\" lies between the parts to be replaced by one")]
     PartBetween { table: String, part: String },
+    /// It took longer than files are kept that nothing names. It can be tried again.
+    #[error(
+        "part {part} of table \"{table}\" was begun so long ago that its file was deleted as one that nothing names"
+    )]
+    PartSwept { table: String, part: String },
     /// Another flush or a truncation was committed after this flush read its rows.
     #[error("the rows to be flushed of table \"{table}\" have been flushed or truncated already")]
     FlushOutdated { table: String },
@@ -192,12 +197,12 @@ pub(crate) fn check_op(
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => {
             naming::check_collection(state, op)
         }
+        Op::PartsSwept { .. } => Ok(()),
         Op::CreateFunction { .. } | Op::DropFunction { .. } => naming::check_function(state, op),
         Op::ExportOpen { .. } => check_export_open(state, op),
         Op::ExportCommit { export, .. } => export_not_committed(state, *export, true),
         Op::ExportEnd { export } => {
-            let open = state.exports().get(*export).map(drop);
-            open.ok_or_else(|| export_over(*export, "is not open"))
+            state.exports().get(*export).map(drop).ok_or_else(|| export_over(*export, "is not open"))
         }
     }
 }
@@ -396,8 +401,12 @@ fn check_add_part(state: &State, part: &PartDescriptor, replaced: &Replaced) -> 
     }
 }
 
-/// Neither live, nor removed, nor staged.
+/// Neither live, nor removed, nor staged, nor swept away.
 fn part_is_new(state: &State, table: &TableState, part: &PartDescriptor) -> Result<(), RefusedWhy> {
+    if part.id.made_ms() < state.swept_ms() {
+        let table = state.table_name(part.table);
+        return Err(RefusedWhy::PartSwept { table, part: part.id.to_string() });
+    }
     let known = table.part(part.id).is_some() || table.removed_part(part.id).is_some();
     if known || state.loads().has_part(part.id) {
         let table = state.table_name(part.table);

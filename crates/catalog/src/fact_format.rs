@@ -39,6 +39,7 @@ mod kind {
     pub(super) const FUNCTION: u16 = 14;
     // 15 to 19 are left to definitions.
     pub(super) const EXPORT: u16 = 20;
+    pub(super) const SWEPT: u16 = 21;
 }
 
 /// The oldest format version whose readers know the fact.
@@ -55,6 +56,7 @@ pub fn needs(fact: &Fact) -> u64 {
         kind::TOKEN | kind::LOAD => 2,
         kind::COLLECTION | kind::EXPORT => 3,
         kind::DETACHED | kind::FUNCTION => 7,
+        kind::SWEPT => 11,
         _ => 1,
     }
 }
@@ -145,8 +147,10 @@ pub fn facts(state: &State) -> impl Iterator<Item = Fact> {
             fields.text(2, lambda);
         })
     });
+    let swept = Some(state.swept_ms()).filter(|ms| *ms > 0);
+    let swept = swept.map(|ms| fact(kind::SWEPT, Seq::ZERO, |fields| fields.uint(1, ms)));
     let named = collections.chain(exports).chain(detached).chain(functions);
-    databases.chain(tables).chain(dropped).chain(labels).chain(tokens).chain(loads).chain(named)
+    databases.chain(tables).chain(dropped).chain(labels).chain(tokens).chain(loads).chain(named).chain(swept)
 }
 
 fn write_seen(fields: &mut FieldWriter, seen: &LabelState) {
@@ -244,6 +248,8 @@ pub enum Content {
         name: Arc<str>,
         lambda: Arc<str>,
     },
+    /// Files of parts that nothing names are gone up to this time.
+    Swept(u64),
 }
 
 /// Reads one fact; an error names a kind that needs a newer program.
@@ -268,6 +274,7 @@ pub fn decode(fact: &Fact) -> Result<Content, FormatError> {
         kind::FUNCTION => {
             load_facts::read_function(fields).map(|(name, lambda)| Content::Function { name, lambda })
         }
+        kind::SWEPT => load_facts::read_swept(fields).map(Content::Swept),
         unknown => Err(FormatError::UnknownKind {
             what: "checkpoint row",
             kind: unknown.into(),
@@ -304,6 +311,7 @@ impl Rebuild {
             Content::Collection { name, entries } => self.state.restore_collection(name, entries),
             Content::Export(export) => self.state.exports_mut().restore(export),
             Content::Function { name, lambda } => self.state.functions_mut().insert(name, lambda),
+            Content::Swept(before_ms) => self.state.sweep(before_ms),
             Content::Detached(detached) => {
                 self.close_table()?;
                 let found = self.state.detach_table(detached.id, detached.is_permanent);
@@ -470,6 +478,7 @@ pub fn name_of(kind: u16) -> &'static str {
         kind::EXPORT => "Export",
         kind::DETACHED => "Detached",
         kind::FUNCTION => "Function",
+        kind::SWEPT => "Swept",
         _ => "unknown checkpoint row",
     }
 }

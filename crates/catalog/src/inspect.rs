@@ -79,6 +79,7 @@ pub fn op_line(op: &Op) -> String {
         Op::AttachTable { table } => table.to_string(),
         Op::CreateFunction { name, lambda } => format!("{name:?} {lambda:?}"),
         Op::DropFunction { name } => format!("{name:?}"),
+        Op::PartsSwept { before_ms } => format!("before_ms={before_ms}"),
     };
     format!("{} {rest}", title(op))
 }
@@ -193,6 +194,7 @@ fn content_line(content: &Content) -> String {
         Content::Collection { name, entries } => format!("{name:?} keys={:?}", keys_of(entries)),
         Content::Detached(detached) => format!("{} permanently={}", detached.id, detached.is_permanent),
         Content::Function { name, lambda } => format!("{name:?} {lambda:?}"),
+        Content::Swept(before_ms) => format!("before_ms={before_ms}"),
     }
 }
 

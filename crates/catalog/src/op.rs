@@ -217,6 +217,11 @@ pub enum Op {
     DropFunction {
         name: Arc<str>,
     },
+    /// Files of parts that were begun before this time and that nothing names are deleted from now on: whoever wrote such a part
+    /// comes too late with it.
+    PartsSwept {
+        before_ms: u64,
+    },
 }
 
 impl Op {
@@ -251,7 +256,8 @@ impl Op {
             | Op::ExportCommit { .. }
             | Op::ExportEnd { .. }
             | Op::CreateFunction { .. }
-            | Op::DropFunction { .. } => None,
+            | Op::DropFunction { .. }
+            | Op::PartsSwept { .. } => None,
         }
     }
 
@@ -329,5 +335,6 @@ pub fn title(op: &Op) -> &'static str {
         Op::AttachTable { .. } => "AttachTable",
         Op::CreateFunction { .. } => "CreateFunction",
         Op::DropFunction { .. } => "DropFunction",
+        Op::PartsSwept { .. } => "PartsSwept",
     }
 }

@@ -9,6 +9,7 @@
 //! it does not know instead of passing over it. Must not know: records, checksums, checkpoints.
 
 pub mod fields;
+mod attributes;
 pub mod collection_fields;
 pub mod export_fields;
 pub mod part_fields;
@@ -20,6 +21,7 @@ use model::saturating::u64_of;
 use model::{DatabaseId, Label, LoadId, PartId, SealedPart, Seq, TableId, TxnId};
 
 use crate::op::{Op, Transaction};
+use attributes::Attributes;
 use collection_fields::{read_collection, write_collection};
 use fields::{FieldReader, FieldWriter, FormatError, put_varint};
 use part_fields::{read_part, write_part};
@@ -29,8 +31,8 @@ use table_fields::{read_table, write_table};
 /// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
 /// tables outside and exports, 4 views, 5 parts whose tail has a sum, 6 constraints, 7 detached tables, functions and the
 /// engines of logs, 8 tables whose rows replace or cancel each other, or are added, 9 states and
-/// clusters, 10 tables in the memory of all who share a root; what needs none of them is still written for readers of 1.
-pub const VERSION: u64 = 10;
+/// clusters, 10 tables in the memory of all who share a root, 11 sweeps; what needs none of them is still written for readers of 1.
+pub const VERSION: u64 = 11;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;
@@ -63,6 +65,7 @@ mod kind {
     pub(super) const ATTACH_TABLE: u64 = 46;
     pub(super) const CREATE_FUNCTION: u64 = 47;
     pub(super) const DROP_FUNCTION: u64 = 48;
+    pub(super) const PARTS_SWEPT: u64 = 49;
 }
 
 /// Kinds that are spoken for, their bytes unspecified until they are used: nobody else may take their numbers.
@@ -107,6 +110,7 @@ fn needs(op: &Op) -> u64 {
         Op::ExportOpen { .. } | Op::ExportCommit { .. } | Op::ExportEnd { .. } => 3,
         Op::DetachTable { .. } | Op::AttachTable { .. } => 7,
         Op::CreateFunction { .. } | Op::DropFunction { .. } => 7,
+        Op::PartsSwept { .. } => 11,
         _ => 1,
     }
 }
@@ -269,7 +273,7 @@ fn encode_stage_op(op: &Op, fields: &mut FieldWriter) -> u64 {
     }
 }
 
-/// The ops whose first field is their table.
+/// The ops whose first field is their table, and one that has a number alone.
 fn encode_table_op(op: &Op, fields: &mut FieldWriter) -> u64 {
     if let Some(table) = op.table() {
         fields.id(1, table.as_bytes());
@@ -314,6 +318,10 @@ fn encode_table_op(op: &Op, fields: &mut FieldWriter) -> u64 {
             kind::DETACH_TABLE
         }
         Op::AttachTable { .. } => kind::ATTACH_TABLE,
+        Op::PartsSwept { before_ms } => {
+            fields.uint(1, *before_ms);
+            kind::PARTS_SWEPT
+        }
         // All others were written by the caller of this function.
         _ => kind::TRUNCATE_TABLE,
     }
@@ -369,6 +377,7 @@ fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError>
         kind::DROP_FUNCTION => {
             Op::DropFunction { name: Attributes::read("DropFunction", bytes)?.text(1)?.into() }
         }
+        kind::PARTS_SWEPT => Op::PartsSwept { before_ms: Attributes::read("PartsSwept", bytes)?.uint(1)? },
         kind::EXPORT_OPEN => export_fields::read_open(bytes)?,
         kind::EXPORT_COMMIT => export_fields::read_commit(bytes)?,
         kind::EXPORT_END => export_fields::read_end(bytes)?,
@@ -433,60 +442,6 @@ fn decode_table_op(op_kind: u64, bytes: &[u8]) -> Result<Op, FormatError> {
         kind::ATTACH_TABLE => Op::AttachTable { table },
         _ => Op::TruncateTable { table },
     })
-}
-
-/// The fields of a small op, looked up by number; the last one of a number stands.
-struct Attributes<'a> {
-    what: &'static str,
-    read: Vec<fields::Field<'a>>,
-}
-
-/// No op that is read by attributes has a greater field number.
-const ATTRIBUTE_MAX: u64 = 4;
-
-impl<'a> Attributes<'a> {
-    fn read(what: &'static str, bytes: &'a [u8]) -> Result<Attributes<'a>, FormatError> {
-        let mut reader = FieldReader::new(what, bytes);
-        let mut read = Vec::new();
-        while let Some(field) = reader.next_field()? {
-            if field.number > ATTRIBUTE_MAX {
-                field.skip(VERSION)?;
-            } else {
-                read.push(field);
-            }
-        }
-        Ok(Attributes { what, read })
-    }
-
-    fn all(&self, number: u64) -> impl Iterator<Item = &fields::Field<'a>> {
-        self.read.iter().filter(move |field| field.number == number)
-    }
-
-    fn field(&self, number: u64) -> Result<&fields::Field<'a>, FormatError> {
-        self.all(number).last().ok_or(FormatError::Missing { what: self.what, number })
-    }
-
-    fn id(&self, number: u64) -> Result<[u8; 16], FormatError> {
-        self.field(number)?.id()
-    }
-
-    fn bytes(&self, number: u64) -> Result<&'a [u8], FormatError> {
-        self.field(number)?.bytes()
-    }
-
-    /// Empty when not written.
-    fn text(&self, number: u64) -> Result<&'a str, FormatError> {
-        self.all(number).last().map_or(Ok(""), fields::Field::text)
-    }
-
-    /// Zero when not written.
-    fn uint(&self, number: u64) -> Result<u64, FormatError> {
-        self.all(number).last().map_or(Ok(0), fields::Field::uint)
-    }
-
-    fn narrow(&self, number: u64) -> Result<u32, FormatError> {
-        self.all(number).last().map_or(Ok(0), fields::Field::narrow)
-    }
 }
 
 #[cfg(test)]

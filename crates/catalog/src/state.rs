@@ -88,6 +88,7 @@ pub struct State {
     collections: Collections,
     exports: Exports,
     functions: Functions,
+    swept_ms: u64,
 }
 
 impl Default for State {
@@ -106,6 +107,7 @@ impl Default for State {
             collections: Collections::default(),
             exports: Exports::default(),
             functions: Functions::default(),
+            swept_ms: 0,
         };
         state.insert_database(default_database_id(), "default".into());
         state.insert_database(system_database_id(), "system".into());
@@ -198,6 +200,16 @@ impl State {
     /// Functions made by statements.
     pub fn functions(&self) -> &Functions {
         &self.functions
+    }
+
+    /// Files of parts that were begun before it, milliseconds since the epoch, are gone unless something names them.
+    pub fn swept_ms(&self) -> u64 {
+        self.swept_ms
+    }
+
+    /// Files are gone up to this time; also how a checkpoint says so.
+    pub fn sweep(&mut self, before_ms: u64) {
+        self.swept_ms = self.swept_ms.max(before_ms);
     }
 
     /// `db.t` of a live or dropped table, its id otherwise: for messages.
@@ -307,15 +319,24 @@ impl State {
             Op::ExportEnd { export } => self.exports.end(*export),
             Op::DetachTable { table, is_permanent } => self.detach_table(*table, *is_permanent),
             Op::AttachTable { table } => self.attach_table(*table),
-            Op::CreateFunction { name, lambda } => {
-                self.functions.insert(Arc::clone(name), Arc::clone(lambda));
-                Some(())
-            }
+            Op::CreateFunction { .. } | Op::PartsSwept { .. } => self.note(op),
             Op::DropFunction { name } => self.functions.remove(name),
         };
         done.ok_or_else(|| {
             unfit(&format!("it changes something that does not exist: {}", crate::op::title(op)))
         })
+    }
+
+    /// Applies what needs nothing to be there.
+    fn note(&mut self, op: &Op) -> Option<()> {
+        match op {
+            Op::CreateFunction { name, lambda } => {
+                self.functions.insert(Arc::clone(name), Arc::clone(lambda));
+            }
+            Op::PartsSwept { before_ms } => self.sweep(*before_ms),
+            _ => return None,
+        }
+        Some(())
     }
 
     fn change<T>(&mut self, table: TableId, change: impl FnOnce(&mut TableState) -> T) -> Option<T> {

@@ -25,6 +25,8 @@ use crate::terminal;
 
 /// ClickHouse's port of HTTP.
 const PORT: u16 = 8123;
+/// How long files that nothing names stay in a shared root, unless the configuration says otherwise.
+const SHARED_ORPHANS_MS: u64 = 86_400_000;
 
 #[derive(Args, Debug)]
 pub(crate) struct ServerArgs {
@@ -60,6 +62,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     let path = path.ok_or_else(|| Failure::new(needed))?;
     start_log(Arc::clone(&host.clock));
     let defaults = Config::default();
+    let orphans_ms = if shared.is_some() { SHARED_ORPHANS_MS } else { defaults.orphans_lifetime_ms };
     let scrub_interval = file.scrub_interval.map(millis_of);
     let database = Database::open(Config {
         root: Some(path.clone()),
@@ -75,7 +78,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
         allowed_hosts: file.allowed_hosts.clone(),
         faces_users: true,
         named_collections: file.named_collections.clone(),
-        orphans_lifetime_ms: file.orphans_lifetime_ms.unwrap_or(defaults.orphans_lifetime_ms),
+        orphans_lifetime_ms: file.orphans_lifetime_ms.unwrap_or(orphans_ms),
         ..defaults
     })?;
     for notice in database.notices() {

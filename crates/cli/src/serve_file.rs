@@ -7,7 +7,7 @@
 //! metrics_users = ["prometheus"]     # who may read /metrics; anybody unless given
 //! memory_bytes = 8_000_000_000
 //! uncompressed_cache_size = 1_000_000_000   # a fifth of the memory unless given
-//! orphans_lifetime = 604_800   # seconds a file that no record names is kept in lost/; 7 days unless given
+//! orphans_lifetime = 604_800   # seconds a file that no record names is kept in lost/ (7 days unless given), or in a shared root (a day)
 //! scrub_interval = 604_800   # seconds after which a part is read again to see whether it is damaged; 0 is never
 //! [tls]
 //! listen = "0.0.0.0:8443"

@@ -191,7 +191,7 @@ pub fn orphans_at_open(
 
 /// What records name.
 #[derive(Default)]
-struct Named<'a> {
+pub(crate) struct Named<'a> {
     tables: HashSet<TableId>,
     parts: HashSet<PartId>,
     /// Those that must be there: live, or staged.
@@ -199,7 +199,7 @@ struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    fn of(snapshot: &'a Snapshot) -> Named<'a> {
+    pub(crate) fn of(snapshot: &'a Snapshot) -> Named<'a> {
         let mut named = Named::default();
         for table in snapshot.all_tables() {
             named.live.extend(table.parts().map(AsRef::<PartDescriptor>::as_ref));
@@ -223,7 +223,7 @@ impl<'a> Named<'a> {
         self.parts.extend(table.removed().map(|removed| removed.descriptor.id));
     }
 
-    fn knows(&self, file: &PartFile) -> bool {
+    pub(crate) fn knows(&self, file: &PartFile) -> bool {
         self.tables.contains(&file.table) && file.part.is_some_and(|part| self.parts.contains(&part))
     }
 }

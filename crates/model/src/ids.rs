@@ -72,6 +72,24 @@ uuid_id!(
     ExportId
 );
 
+impl PartId {
+    /// Makes a version 7 UUID (RFC 9562) of a time, milliseconds since 1970 UTC, and random bytes. A part whose file may be swept away
+    /// is known by the time in its id, for whoever sweeps and for whoever admits it alike.
+    pub fn made_at(at_ms: u64, random: [u8; 16]) -> Self {
+        let mut last = [0; 10];
+        last.copy_from_slice(&random[..10]);
+        Self(uuid::Builder::from_unix_timestamp_millis(at_ms, &last).into_uuid())
+    }
+
+    /// The time in the id, milliseconds since 1970 UTC; 0 if it has none.
+    pub fn made_ms(&self) -> u64 {
+        if self.0.get_version_num() != 7 {
+            return 0;
+        }
+        self.0.as_bytes()[..6].iter().fold(0, |ms, byte| ms << 8 | u64::from(*byte))
+    }
+}
+
 /// A column of one table. Never reused within the table, also after DROP COLUMN. Written as the Parquet field id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ColumnId(pub u32);
@@ -127,6 +145,14 @@ mod tests {
         let id = PartId::from_random_bytes([7; 16]);
         assert_eq!(PartId::parse(&id.to_string()), Some(id));
         assert_eq!(PartId::parse("nonsense"), None);
+    }
+
+    #[test]
+    fn ids_of_parts_know_their_time() {
+        let id = PartId::made_at(1_700_000_000_123, [0xff; 16]);
+        assert_eq!((id.made_ms(), id.to_string().as_bytes()[14]), (1_700_000_000_123, b'7'));
+        assert!(id < PartId::made_at(1_700_000_000_124, [0; 16]));
+        assert_eq!(PartId::from_random_bytes([7; 16]).made_ms(), 0);
     }
 
     #[test]

@@ -139,7 +139,8 @@ impl PartWriter {
         spec: PartSpec,
         optional: &[(ColumnId, bool)],
     ) -> Result<PartWriter, PartError> {
-        let id = PartId::from_random_bytes(host::random::uuid_bytes(store.host().random.as_ref()));
+        let random = host::random::uuid_bytes(store.host().random.as_ref());
+        let id = PartId::made_at(store.host().clock.now_ms(), random);
         let schema = with_optional(spec.table.arrow_schema(), optional);
         let leaves = ArrowSchemaConverter::new().convert(&schema).map_err(|e| PartError::write(id, e))?;
         let first_leaf = first_leaves(&leaves, schema.fields().len());

@@ -51,6 +51,8 @@ pub struct Report {
     pub applied: u64,
     /// The oldest seq it still reads.
     pub horizon: u64,
+    /// When the oldest of what it is writing was begun, milliseconds since 1970 UTC; `u64::MAX` if it writes nothing.
+    pub writes_since_ms: u64,
     /// Exports it is writing, as they are shown.
     pub exports: Vec<String>,
     /// Tables of which it knows damaged parts, as they are shown.
@@ -193,6 +195,17 @@ impl Member {
         self.others.lock().nodes.values().map(|(_, report)| report.horizon).min()
     }
 
+    /// What others are writing was begun at or after this time, as far as they have said; `None` if there are no others. What
+    /// one that does not say so writes is as old as it is.
+    pub fn others_write_since(&self) -> Option<u64> {
+        let since = |seen_ms: u64, report: &Report| match report.writes_since_ms {
+            0 => report.started_ms,
+            // It may have begun something else since it said so.
+            since_ms => since_ms.min(seen_ms.saturating_sub(BEAT_MS)),
+        };
+        self.others.lock().nodes.values().map(|(seen_ms, report)| since(*seen_ms, report)).min()
+    }
+
     /// What the others say, one after the other.
     pub fn of_others<T>(&self, read: impl Fn(&Report) -> Vec<T>) -> Vec<T> {
         self.others.lock().nodes.values().flat_map(|(_, report)| read(report)).collect()
@@ -227,6 +240,7 @@ fn encode(report: &Report) -> Bytes {
     line(&mut text, "started_ms", &report.started_ms);
     line(&mut text, "applied", &report.applied);
     line(&mut text, "horizon", &report.horizon);
+    line(&mut text, "writes_since_ms", &report.writes_since_ms);
     line(&mut text, "queries", &report.queries);
     line(&mut text, "works", &report.works);
     report.exports.iter().for_each(|export| line(&mut text, "export", export));
@@ -246,6 +260,7 @@ fn decode(bytes: &[u8]) -> Option<Report> {
             "started_ms" => report.started_ms = value.parse().ok()?,
             "applied" => report.applied = value.parse().ok()?,
             "horizon" => report.horizon = value.parse().ok()?,
+            "writes_since_ms" => report.writes_since_ms = value.parse().ok()?,
             "queries" => report.queries = value.parse().ok()?,
             "works" => report.works = value.parse().ok()?,
             "export" => report.exports.push(value.to_owned()),

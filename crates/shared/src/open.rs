@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use catalog::{Catalog, CatalogConfig, ObjectLogConfig, SharedRoot};
 use host::{Clock, FolderObjects, Host, Objects, Runtimes, StoreClock};
+use model::Seq;
 use parts::PartStore;
 use stores::{S3Environment, SharedBucket, StoreCache};
 
@@ -20,6 +21,9 @@ use crate::part_files::SharedParts;
 use crate::read_through::ReadThrough;
 use crate::root::{RootId, open_root};
 use crate::sharing::Sharing;
+
+/// Where all parts are.
+const PARTS: &str = "data/";
 
 /// Which root.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -47,7 +51,6 @@ pub struct OpenedRoot {
     pub lock: Box<dyn Send + Sync>,
 }
 
-/// Opens a root in a store. `kept` is the folder for what this process keeps of it.
 /// Opens a root; `kept` is the folder for what this process keeps of roots.
 ///
 /// # Errors
@@ -77,6 +80,7 @@ pub fn open(
         machine: machine.clone(),
     };
     let catalog = Catalog::open_shared(&host, &root, CatalogConfig::default())?;
+    check_log(&catalog, &*objects, &member)?;
     let local = |source| SharedError::Folder { path: folder.clone(), source };
     let bytes_max = match place.cache_bytes {
         Some(bytes) => bytes,
@@ -94,6 +98,28 @@ pub fn open(
         sharing: Sharing::new(member, counts, Arc::clone(&machine.clock)),
         lock,
     })
+}
+
+/// Whether the log goes as far as can be seen from outside of it: its first records, or its last ones, may have been deleted, and what is
+/// left would be a sound log of fewer rows.
+fn check_log(catalog: &Catalog, objects: &dyn Objects, member: &Member) -> Result<(), SharedError> {
+    let known = member.nodes().iter().map(|node| node.report.applied).max().unwrap_or(0);
+    let parts = || objects.list(PARTS, "").map_err(SharedError::unreachable(objects.place("")));
+    let named_by_none = match catalog.seq() {
+        Seq::ZERO => parts()?.into_iter().next(),
+        _ => None,
+    };
+    if named_by_none.is_none() && catalog.seq().0 >= known {
+        return Ok(());
+    }
+    // Another process may have begun the log, or gone on with it, since it was read.
+    let seq = catalog.follow_others(catalog.host().clock.monotonic(), false, None)?.0;
+    let problem = match named_by_none {
+        Some(part) if seq == 0 => format!("its log is missing, and there is {}", part.key),
+        _ if seq < known => format!("its log ends at record {seq}, and a server knows record {known}"),
+        _ => return Ok(()),
+    };
+    Err(SharedError::Damaged { place: objects.place(""), problem })
 }
 
 /// The store of a URL.
@@ -121,5 +147,37 @@ fn own_folder(host: &Host, kept: &Path, id: &RootId) -> Result<(PathBuf, Box<dyn
         Ok(lock) => Ok((folder, lock)),
         Err(error) if error.kind() == ErrorKind::WouldBlock => Err(SharedError::InUse { path: folder }),
         Err(source) => Err(SharedError::Folder { path: folder, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::{SimHost, SimStore};
+
+    fn opened(store: &SimStore, applied: u64) -> Result<(), SharedError> {
+        let (machine, _world) = SimHost::new(1);
+        let objects: Arc<dyn Objects> = Arc::new(store.client());
+        let clock = Arc::new(StoreClock::new(Arc::clone(&machine.clock), store.now_ms()));
+        let other = Member::new(Arc::clone(&objects), Arc::clone(&clock), &*machine.random);
+        other.beat(Report { applied, ..Report::default() }).unwrap();
+        let member = Member::new(Arc::clone(&objects), clock, &*machine.random);
+        member.beat(Report::default()).unwrap();
+        let (scratch, log) = ("/scratch".into(), ObjectLogConfig::default());
+        let root = SharedRoot { objects: Arc::clone(&objects), scratch, log, machine: machine.clone() };
+        let catalog = Catalog::open_shared(&machine, &root, CatalogConfig::default()).unwrap();
+        check_log(&catalog, &*objects, &member)
+    }
+
+    #[test]
+    fn a_log_that_lost_its_beginning_or_its_end_is_not_taken_for_all() {
+        let store = SimStore::new(1);
+        assert!(opened(&store, 0).is_ok());
+        let end = opened(&store, 7).unwrap_err().to_string();
+        assert!(end.contains("its log ends at record 0, and a server knows record 7"), "{end}");
+        let store = SimStore::new(1);
+        store.client().put("data/t/p.parquet", "rows".into()).unwrap();
+        let beginning = opened(&store, 0).unwrap_err().to_string();
+        assert!(beginning.contains("its log is missing, and there is data/t/p.parquet"), "{beginning}");
     }
 }

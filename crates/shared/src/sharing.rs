@@ -52,6 +52,11 @@ const SLEPT: Duration = Duration::from_secs(30);
 /// A store that did not say is left alone for so long by those who can do without.
 const FAILED: Duration = Duration::from_secs(1);
 
+/// Between two searches for files that nothing names; all files are listed.
+const SWEPT_APART: Duration = Duration::from_secs(3600);
+/// Such files are at least so old: what is being written is known from what the others have said of themselves.
+const SWEPT_LIFETIME_MIN: Duration = Duration::from_secs(60);
+
 /// A look at the end of the log.
 #[derive(Debug, Clone, Copy)]
 struct Looked {
@@ -78,6 +83,8 @@ pub struct Sharing {
     failed: Mutex<Option<Duration>>,
     /// When a statement came last.
     asked: Mutex<Option<Duration>>,
+    /// When files that nothing names were looked for last.
+    swept: Mutex<Option<Duration>>,
 }
 
 impl Sharing {
@@ -92,6 +99,7 @@ impl Sharing {
             failed: Mutex::default(),
             asked,
             machine,
+            swept: Mutex::default(),
         }
     }
 
@@ -159,6 +167,21 @@ impl Sharing {
         let id = export.id.to_string();
         let is_written = || self.member.nodes().iter().any(|node| node.report.exports.contains(&id));
         is_old && self.member.is_informed() && !is_written()
+    }
+
+    /// Up to when, milliseconds since 1970 UTC, files that nothing names are to be swept away now: what was begun before is older than
+    /// `lifetime`, and than all that anybody is still writing. `None` if it is too early, or not known who is there.
+    pub fn sweep_before(&self, lifetime: Duration, now: (Duration, u64), own_since_ms: u64) -> Option<u64> {
+        let (monotonic, now_ms) = now;
+        let lifetime = lifetime.max(SWEPT_LIFETIME_MIN);
+        let pause = (lifetime / 2).min(SWEPT_APART);
+        let is_late = self.swept.lock().is_none_or(|swept| monotonic.saturating_sub(swept) >= pause);
+        if !is_late || !self.member.is_informed() {
+            return None;
+        }
+        *self.swept.lock() = Some(monotonic);
+        let old_ms = now_ms.saturating_sub(u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX));
+        Some(old_ms.min(own_since_ms).min(self.member.others_write_since().unwrap_or(u64::MAX)))
     }
 
     /// Asks the others to let merges of a table rest until what is answered is dropped. They hear of it when both have told each

@@ -422,3 +422,26 @@ fn collections_are_refused() {
     // The name is free again in the same transaction.
     assert!(then(&state, vec![drop(), made()]).is_ok());
 }
+
+#[test]
+fn a_part_that_was_begun_before_a_sweep_comes_too_late() {
+    let at = |made_ms: u64| {
+        let part = part(PartId::made_at(made_ms, [9; 16]), table_id(1), 0);
+        Op::AddPart(SealedPart::attest_durable(part))
+    };
+    let staged = |made_ms: u64, load: u8| {
+        let Op::AddPart(part) = at(made_ms) else { unreachable!() };
+        Op::StageAdd { load: load_id(load), units: vec![0, 1, 2], parts: vec![part], rows: 1 }
+    };
+    let loaded = then(&then(&start(), vec![open(1, "a")]).unwrap(), vec![staged(4_000, 1)]).unwrap();
+    let swept = then(&loaded, vec![Op::PartsSwept { before_ms: 5_000 }]).unwrap();
+    for late in [at(4_999), staged(4_999, 2)] {
+        let opened = then(&swept, vec![open(2, "b")]).unwrap();
+        assert!(matches!(then(&opened, vec![late]), Err(RefusedWhy::PartSwept { .. })));
+    }
+    // Of an id without a time nobody knows how old it is.
+    assert!(matches!(then(&swept, vec![added(9)]), Err(RefusedWhy::PartSwept { .. })));
+    assert!(then(&swept, vec![at(5_000)]).is_ok());
+    // What is named already stays.
+    assert!(then(&swept, publish(1, "a")).is_ok());
+}

@@ -92,6 +92,18 @@ pub(super) fn read_detached(mut fields: FieldReader<'_>) -> Result<DetachedTable
 }
 
 /// Name and lambda.
+/// Up to when files that nothing names are gone.
+pub(super) fn read_swept(mut fields: FieldReader<'_>) -> Result<u64, FormatError> {
+    let mut before_ms = 0;
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => before_ms = field.uint()?,
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok(before_ms)
+}
+
 pub(super) fn read_function(mut fields: FieldReader<'_>) -> Result<(Arc<str>, Arc<str>), FormatError> {
     let (mut name, mut lambda) = ("", "");
     while let Some(field) = fields.next_field()? {

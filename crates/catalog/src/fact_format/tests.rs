@@ -109,6 +109,18 @@ fn facts_out_of_place_are_errors() {
     let error = Rebuild::default().add(&later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "checkpoint row of kind 77 (unnamed) is not known to format version 10; version 11 is needed"
+        "checkpoint row of kind 77 (unnamed) is not known to format version 11; version 12 is needed"
     );
+}
+
+#[test]
+fn a_sweep_is_remembered_and_goes_forward_only() {
+    let mut state = State::default();
+    for (seq, before_ms, swept_ms) in [(1, 7_000, 7_000), (2, 5_000, 7_000), (3, 8_000, 8_000)] {
+        let moment = Moment { seq: Seq(seq), at_ms: 0 };
+        state.apply(moment, &[crate::op::Op::PartsSwept { before_ms }]).unwrap();
+        assert_eq!(state.swept_ms(), swept_ms);
+    }
+    assert_eq!(facts(&state).map(|fact| needs(&fact)).collect::<Vec<_>>(), [11]);
+    assert_eq!(rebuilt(&state), state);
 }

@@ -202,6 +202,23 @@ fn every_op_of_version_9() -> Vec<Op> {
     [aggregating, coalescing, combined].map(Op::CreateTable).to_vec()
 }
 
+/// As [`every_op`], of what versions 10 and 11 added.
+fn every_op_of_version_11() -> Vec<Op> {
+    let mut memory = table_def(table_id(), "memory");
+    (memory.engine, memory.order_by, memory.primary_key_len) = (TableEngine::SharedMemory, Vec::new(), 0);
+    vec![Op::CreateTable(memory), Op::PartsSwept { before_ms: 1_700_000_000_123 }]
+}
+
+#[test]
+fn bytes_of_version_11_do_not_change() {
+    for (op, expected) in every_op_of_version_11().into_iter().zip(include_str!("version_11.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_11.hex").lines().count(), every_op_of_version_11().len());
+}
+
 #[test]
 fn bytes_of_version_9_do_not_change() {
     for (op, expected) in every_op_of_version_9().into_iter().zip(include_str!("version_9.hex").lines()) {
@@ -337,19 +354,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 11;
+    bytes[0] = 12;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 10; version 11 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 11; version 12 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 10; version 11 is needed"
+        "op of kind 99 (unnamed) is not known to format version 11; version 12 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 11, and this program reads up to version 10"
+        "transaction needs format version 12, and this program reads up to version 11"
     );
 }
 

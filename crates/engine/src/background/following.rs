@@ -113,6 +113,7 @@ pub(crate) fn report(services: &Services) -> Report {
         addresses: addresses.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: services.started_ms,
+        writes_since_ms: writes_since_ms(services),
         exports: services.exports.ids().iter().map(ToString::to_string).collect(),
         damaged: services.store.health().damaged_tables().iter().map(ToString::to_string).collect(),
         resting: services.sharing.as_ref().map_or_else(Vec::new, Sharing::resting),
@@ -120,4 +121,14 @@ pub(crate) fn report(services: &Services) -> Report {
         queries: model::saturating::u64_of(services.processes.running().len()),
         ..Report::default()
     }
+}
+
+/// When the oldest of what this process may be writing was begun, milliseconds since 1970 UTC; `u64::MAX` if there is nothing.
+pub(crate) fn writes_since_ms(services: &Services) -> u64 {
+    let (now, now_ms) = (services.host.clock.monotonic(), services.now_ms());
+    let began =
+        |started: Duration| now_ms.saturating_sub(model::saturating::millis_of(now.saturating_sub(started)));
+    let statements = services.processes.running().into_iter().map(|process| began(process.started));
+    let merges = services.merges.running().into_iter().map(|merge| began(merge.started));
+    statements.chain(merges).min().unwrap_or(u64::MAX)
 }

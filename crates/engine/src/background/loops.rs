@@ -10,6 +10,7 @@ use boundary::error::{Error, ErrorKind};
 use boundary::ledgers::errors::Whose;
 use boundary::ledgers::part_log::Removed;
 use catalog::{Catalog, Snapshot, TableState};
+use mergetree::TableError;
 use mergetree::merge::{MergeLimits, choose_for};
 use model::TableId;
 use physical::provider::part_files::part_path;
@@ -17,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::background::merging::{flush_table, run_merge};
-use crate::background::scrub;
+use crate::background::{following, scrub};
 use crate::context::services::Services;
 use crate::export::journal;
 use crate::resolve::schema_file;
@@ -156,11 +157,7 @@ fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
         false => Ok(()),
     };
     removed.log_gone(&services.part_log, &catalog.snapshot(), host.clock.now_ms());
-    let is_held = host.clock.now_ms() < catalog.held_until_ms();
-    let swept = match is_held || services.sharing.is_some() {
-        true => Ok(0),
-        false => mergetree::lost::sweep(&services.store, services.config.orphans_lifetime_ms),
-    };
+    let swept = sweep_nameless(services, is_mine);
     if services.temporary.is_none() {
         schema_file::save(host.disk.as_ref(), services.root(), &services.sources.schemas);
     }
@@ -172,6 +169,24 @@ fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
         first_error.get_or_insert(error.into());
     }
     first_error.map_or(Ok(false), Err)
+}
+
+/// Deletes files that no record names when they are old enough.
+fn sweep_nameless(services: &Services, is_mine: bool) -> Result<(), TableError> {
+    let (now, now_ms) = (services.host.clock.monotonic(), services.now_ms());
+    let lifetime_ms = services.config.orphans_lifetime_ms;
+    let before_ms = match &services.sharing {
+        _ if now_ms < services.catalog.held_until_ms() => return Ok(()),
+        None => return mergetree::lost::sweep(&services.store, lifetime_ms).map(drop),
+        Some(_) if !is_mine => return Ok(()),
+        Some(sharing) => {
+            let own_since_ms = following::writes_since_ms(services);
+            sharing.sweep_before(Duration::from_millis(lifetime_ms), (now, now_ms), own_since_ms)
+        }
+    };
+    before_ms.map_or(Ok(()), |before_ms| {
+        mergetree::sweep::run(&services.catalog, &services.store, before_ms).map(drop)
+    })
 }
 
 /// Lets go of what is kept in memory for tables and parts that are no more: each of these would be made again if a statement

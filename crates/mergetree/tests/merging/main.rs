@@ -18,3 +18,4 @@ mod missing;
 mod older_columns;
 mod adopted;
 mod masks;
+mod shared_files;

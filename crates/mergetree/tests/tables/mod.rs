@@ -78,13 +78,17 @@ fn evolution(def: &TableDef) -> Evolution {
 
 /// A handle of a table of `catalog`, with this definition.
 pub(crate) fn handle(host: &Host, root: &Path, catalog: Arc<Catalog>, def: TableDef) -> Table {
+    handle_in(host, PartStore::local(host.clone(), root.to_owned()), catalog, def)
+}
+
+/// The same with its parts in any store.
+pub(crate) fn handle_in(host: &Host, store: PartStore, catalog: Arc<Catalog>, def: TableDef) -> Table {
     let keys = TableKeys {
         sort: compile(&def, &def.order_by),
         partition: compile(&def, &def.partition_by),
         combined: std::collections::BTreeMap::new(),
         evolution: Arc::new(evolution(&def)),
     };
-    let store = PartStore::local(host.clone(), root.to_owned());
     Table { def: Arc::new(def), keys: Arc::new(keys), catalog, store, host: host.clone() }
 }
 
@@ -153,6 +157,11 @@ pub(crate) fn plan(table: &Table) -> MergePlan {
     let mut plans = merge::plan_all(&state(table), None, true);
     assert_eq!(plans.len(), 1, "one partition of several parts");
     plans.remove(0)
+}
+
+/// A plan of all live parts, if there are several.
+pub(crate) fn plan_of(state: &Arc<TableState>) -> Option<MergePlan> {
+    merge::plan_all(state, None, true).pop().filter(|_| state.part_count() > 1)
 }
 
 pub(crate) fn run(
