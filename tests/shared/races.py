@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Sends the same statements to eight servers of one shared root at the same moment, and looks at what is there afterwards.
 
-Usage: races.py BINARY [ROUNDS=20] [--store folder|endpoint|both]
+Usage: races.py BINARY [ROUNDS=20] [--store folder|endpoint|both] [--gateway VERSITYGW]
+
+With --gateway, the binary of versitygw, it is done on that alone: a real S3 server, which was not written for this.
 
 Checked: a label is loaded once however many servers get it at once, and all of them answer success; of eight servers that
 start on nothing each keeps every row it acknowledged, once; of eight CREATE TABLE one succeeds, and CREATE TABLE IF NOT EXISTS
@@ -241,9 +243,9 @@ def views_and_final(root):
     return f"{SERVERS * INSERTS_EACH} inserts"
 
 
-def run(binary, rounds, store):
+def run(binary, rounds, store, gateway):
     errors, failed = {}, 0
-    with Root(binary, store) as root:
+    with Root(binary, store, gateway=gateway) as root:
         started = time.monotonic()
         root.start(SERVERS)
         print(f"{store}: {SERVERS} servers started on nothing in {time.monotonic() - started:.1f} s", flush=True)
@@ -272,14 +274,16 @@ def run(binary, rounds, store):
 
 def main():
     arguments = sys.argv[1:]
-    store = "both"
-    if "--store" in arguments:
-        at = arguments.index("--store")
-        store = arguments[at + 1]
-        del arguments[at:at + 2]
+    options = {"--store": "both", "--gateway": None}
+    for name in options:
+        if name in arguments:
+            at = arguments.index(name)
+            options[name] = arguments[at + 1]
+            del arguments[at:at + 2]
+    store, gateway = "gateway" if options["--gateway"] else options["--store"], options["--gateway"]
     rounds = int(arguments[1]) if len(arguments) > 1 else 20
     stores = ("folder", "endpoint") if store == "both" else (store,)
-    failed = sum(run(arguments[0], rounds, store) for store in stores)
+    failed = sum(run(arguments[0], rounds, store, gateway) for store in stores)
     print(f"{len(stores)} stores passed, {failed} failed")
     sys.exit(1 if failed else 0)
 

@@ -1,7 +1,8 @@
 """Servers of one shared root for tests: started on free ports, and gone with their folders however the test ends.
 
-A `Root` is a folder, or a bucket of `gristmill s3-endpoint`, with or without `gristmill fault-proxy` in front of it. A child is
-killed by the kernel when its parent dies: start servers on the main thread, for the kernel means the thread that started them.
+A `Root` is a folder, or a bucket of `gristmill s3-endpoint`, with or without `gristmill fault-proxy` in front of it, or a bucket
+of versitygw, a gateway of others over a folder (https://github.com/versity/versitygw). A child is killed by the kernel when its
+parent dies: start servers on the main thread, for the kernel means the thread that started them.
 With KEEP=1 in the environment the folder stays, for a look at its logs.
 """
 import ctypes
@@ -11,6 +12,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -157,9 +159,10 @@ class Connection:
 class Root:
     """A place that servers share, as a context: nothing is left of it behind the `with`."""
 
-    def __init__(self, binary, store="folder", seed=1, latency_ms=0, through=None, signed=True, fault_kinds=None):
-        """`store`: folder, endpoint or proxy. `through` makes of the endpoint's URL the one that servers ask."""
-        self.signed = signed
+    def __init__(self, binary, store="folder", seed=1, latency_ms=0, through=None, signed=True, fault_kinds=None, gateway=None):
+        """`store`: folder, endpoint, proxy or gateway. `through` makes of the endpoint's URL the one that servers ask;
+        `gateway` is the binary of versitygw."""
+        self.signed, self.gateway = signed, gateway
         self.binary, self.store, self.seed, self.latency_ms = str(Path(binary).resolve()), store, seed, latency_ms
         self.through, self.nodes, self.others, self.environment = through, [], [], {}
         self.failed_starts = []
@@ -175,12 +178,31 @@ class Root:
             raise
         return self
 
-    def start_endpoint(self):
+    def own_endpoint(self):
         command = [self.binary, "s3-endpoint", "--path", str(self.folder / "store"), "--port", "0", "--bucket", BUCKET,
                    "--latency-ms", str(self.latency_ms)]
         command += ["--access-key", KEYS[0], "--secret-key", KEYS[1]] if self.signed else []
         self.others.append(Process(command, self.folder / "endpoint.log", r"(http://127\.0\.0\.1:\d+) serves"))
-        url = self.endpoint_url = self.others[-1].wait_started()
+        return self.others[-1].wait_started()
+
+    def gateway_endpoint(self):
+        """versitygw takes no port 0, and says where it listens before it does."""
+        (self.folder / "store" / BUCKET).mkdir(parents=True)
+        port = free_port()
+        command = [self.gateway, "--access", KEYS[0], "--secret", KEYS[1], "--port", f"127.0.0.1:{port}", "posix",
+                   str(self.folder / "store")]
+        self.others.append(Process(command, self.folder / "gateway.log", r"(http://127\.0\.0\.1:\d+)"))
+        url = self.others[-1].wait_started()
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while time.monotonic() < deadline and self.others[-1].child.poll() is None:
+            with socket.socket() as door:
+                if door.connect_ex(("127.0.0.1", port)) == 0:
+                    return url
+            time.sleep(0.02)
+        raise OSError(f"{self.gateway} does not listen: {self.others[-1].said()[-600:]}")
+
+    def start_endpoint(self):
+        url = self.endpoint_url = self.gateway_endpoint() if self.store == "gateway" else self.own_endpoint()
         if self.through:
             url = self.through(url)
         if self.store == "proxy":
@@ -218,6 +240,12 @@ class Root:
             print(f"kept: {self.folder}")
         else:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def free_port():
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        return door.getsockname()[1]
 
 
 def at_once(count, work):

@@ -11,6 +11,7 @@
 
 use std::fmt::Debug;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,6 +47,15 @@ pub trait PartStorage: Send + Sync + Debug {
     fn forget_copy(&self, _key: &str) -> bool {
         false
     }
+
+    /// Whether a request costs so much more than its bytes that it pays to read ahead.
+    fn is_far(&self) -> bool {
+        false
+    }
+
+    /// Begins to fetch ranges of a sealed file that will be read soon, so that they are near then. Returns at once, and promises
+    /// nothing: what goes wrong is heard by whoever reads them.
+    fn fetch_ahead(&self, _key: &str, _ranges: &[Range<u64>]) {}
 
     /// The length of a file; `None` if there is none. What was sealed, moved or deleted before the call is seen.
     ///

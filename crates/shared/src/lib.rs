@@ -4,6 +4,7 @@
 //!   root            who the root is           node.rs    who is there, what it reads, its time
 //!   part_files.rs,  parts in the store,       duty.rs    who does which background work
 //!   read_through.rs for writers and readers   sharing.rs following the log, telling the others
+//!   fetches.rs      those on their way
 //!   local_files.rs  those this machine has    open.rs    all of it together
 //! ```
 //!
@@ -16,6 +17,7 @@ pub mod node;
 pub mod duty;
 pub mod counted;
 pub mod local_files;
+pub mod fetches;
 pub mod part_files;
 pub mod read_through;
 pub mod sharing;
@@ -24,6 +26,7 @@ pub mod open;
 pub use counted::{Counted, Counts};
 pub use duty::Duties;
 pub use error::SharedError;
+pub use fetches::Fetches;
 pub use local_files::LocalFiles;
 pub use node::{Member, Node, NodeId, Report};
 pub use open::{OpenedRoot, RootPlace, open};

@@ -15,6 +15,7 @@ use stores::{S3Environment, SharedBucket, StoreCache};
 
 use crate::counted::Counted;
 use crate::error::SharedError;
+use crate::fetches::Fetches;
 use crate::local_files::LocalFiles;
 use crate::node::{Member, Report};
 use crate::part_files::SharedParts;
@@ -87,8 +88,10 @@ pub fn open(
         None => host.disk.free_bytes(&folder).map_err(local)? / 2,
     };
     let files = Arc::new(LocalFiles::open(host.clone(), &folder, bytes_max).map_err(local)?);
-    let parts = Arc::new(SharedParts::new(host.clone(), Arc::clone(&objects), Arc::clone(&files)));
-    let through = ReadThrough::new(host.clone(), objects, Arc::clone(&parts), files, runtimes.clone());
+    let fetches = Fetches::new(host.clone(), Arc::clone(&objects), Arc::clone(&files), runtimes.clone());
+    let (stored, kept) = (Arc::clone(&objects), Arc::clone(&files));
+    let parts = Arc::new(SharedParts::new(host.clone(), stored, kept, Arc::clone(&fetches)));
+    let through = ReadThrough::new(host.clone(), objects, files, fetches, runtimes.clone());
     let store = PartStore::new(host.clone(), parts);
     Ok(OpenedRoot {
         host,

@@ -5,20 +5,18 @@
 //! to be durable. Must not know: what is in the files, and which of them are live.
 
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use host::{DirEntry, DiskFile, DiskRead, Host, Objects};
 use parts::{PartError, PartStorage, PartStore, UnsealedFile};
 
+use crate::fetches::{Fetches, again};
 use crate::local_files::{LocalFiles, SCRATCH};
 
 /// Bytes asked for at once when a part is fetched whole.
 const FETCHED_BYTES: u64 = 8 << 20;
-/// How often a file is sent before it is given up, and the first pause between two.
-const ATTEMPTS: u32 = 5;
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// See the module.
 #[derive(Debug)]
@@ -26,11 +24,17 @@ pub struct SharedParts {
     host: Host,
     objects: Arc<dyn Objects>,
     files: Arc<LocalFiles>,
+    fetches: Arc<Fetches>,
 }
 
 impl SharedParts {
-    pub fn new(host: Host, objects: Arc<dyn Objects>, files: Arc<LocalFiles>) -> SharedParts {
-        SharedParts { host, objects, files }
+    pub fn new(
+        host: Host,
+        objects: Arc<dyn Objects>,
+        files: Arc<LocalFiles>,
+        fetches: Arc<Fetches>,
+    ) -> SharedParts {
+        SharedParts { host, objects, files, fetches }
     }
 
     fn error(&self, action: &'static str, key: &str) -> impl FnOnce(io::Error) -> PartError {
@@ -66,21 +70,6 @@ impl SharedParts {
     }
 }
 
-/// Asks again what may pass.
-pub(crate) fn again<T>(host: &Host, mut ask: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let mut pause = PAUSE;
-    for _ in 1..ATTEMPTS {
-        match ask() {
-            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
-                host.clock.sleep(pause);
-                pause *= 2;
-            }
-            answered => return answered,
-        }
-    }
-    ask()
-}
-
 impl PartStorage for SharedParts {
     fn create(&self, key: &str) -> Result<Box<dyn UnsealedFile>, PartError> {
         let path = self.files.unfinished();
@@ -104,9 +93,15 @@ impl PartStorage for SharedParts {
     }
 
     fn forget_copy(&self, key: &str) -> bool {
-        let has_one = self.files.get(key).is_some();
-        self.files.forget(key);
-        has_one
+        self.files.forget(key)
+    }
+
+    fn is_far(&self) -> bool {
+        true
+    }
+
+    fn fetch_ahead(&self, key: &str, ranges: &[Range<u64>]) {
+        self.fetches.ahead(key, ranges);
     }
 
     fn find(&self, key: &str) -> Result<Option<u64>, PartError> {
@@ -222,12 +217,14 @@ impl Drop for SharedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::SimStore;
+    use host::{Runtimes, SimStore};
 
     fn parts_of(store: &SimStore, folder: &std::path::Path, bytes_max: u64) -> Arc<SharedParts> {
         let host = Host::system(1 << 20).unwrap();
         let files = Arc::new(LocalFiles::open(host.clone(), folder, bytes_max).unwrap());
-        Arc::new(SharedParts::new(host, Arc::new(store.client()), files))
+        let (objects, runtimes) = (Arc::new(store.client()), Runtimes::new(1, 1).unwrap());
+        let fetches = Fetches::new(host.clone(), Arc::clone(&objects) as _, Arc::clone(&files), runtimes);
+        Arc::new(SharedParts::new(host, objects, files, fetches))
     }
 
     #[test]

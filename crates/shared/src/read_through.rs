@@ -1,56 +1,42 @@
 //! The parts of a shared root as statements read them: from this machine where it has the file, from the store where not.
 //!
-//! A part is read in the ranges that are asked for. One that is asked for again and again is fetched whole meanwhile, and read from
-//! this machine from then on. Invariant: reads only; bytes are those of the object. Must not know: what is in the files.
+//! A part is read in the ranges that are asked for, which stay on this machine (`local_files.rs`) and come from there the next time.
+//! Invariant: reads only; bytes are those of the object. Must not know: what is in the files.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use chrono::DateTime;
+use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
-use futures::{StreamExt as _, TryStreamExt as _};
-use host::{Host, Objects, Runtimes};
+use host::{DiskRead, Host, Objects, Runtimes};
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
     ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use parking_lot::Mutex;
-use parts::PartStorage as _;
 
+use crate::fetches::{Fetches, Flight, again};
 use crate::local_files::LocalFiles;
-use crate::part_files::{SharedParts, again};
-
-/// Ranges fetched at once for one reader.
-const FETCHES: usize = 16;
-/// Ranges that lie so near to each other are fetched together: a request costs more than the bytes between.
-const GAP_BYTES: u64 = 256 << 10;
-/// A part is asked for again when so much time has passed since it was asked for first: not by the same statement, most likely.
-const AGAIN: Duration = Duration::from_secs(2);
-/// Times it is asked for before it is fetched whole.
-const TIMES: u32 = 2;
 
 /// See the module.
 pub struct ReadThrough {
     host: Host,
     objects: Arc<dyn Objects>,
-    parts: Arc<SharedParts>,
     files: Arc<LocalFiles>,
+    fetches: Arc<Fetches>,
     runtimes: Runtimes,
-    asked: Mutex<HashMap<String, Asked>>,
-    fetching: Arc<Mutex<HashSet<String>>>,
 }
 
-#[derive(Clone, Copy)]
-struct Asked {
-    last: Duration,
-    times: u32,
+/// Where a range is read.
+enum Place {
+    /// In a file of this machine that begins at this byte of the part.
+    Here(Arc<dyn DiskRead>, u64),
+    Coming(Flight),
 }
 
 impl fmt::Debug for ReadThrough {
@@ -69,36 +55,53 @@ impl ReadThrough {
     pub fn new(
         host: Host,
         objects: Arc<dyn Objects>,
-        parts: Arc<SharedParts>,
         files: Arc<LocalFiles>,
+        fetches: Arc<Fetches>,
         runtimes: Runtimes,
     ) -> ReadThrough {
-        let (asked, fetching) = (Mutex::default(), Arc::default());
-        ReadThrough { host, objects, parts, files, runtimes, asked, fetching }
+        ReadThrough { host, objects, files, fetches, runtimes }
     }
 
     /// Bytes of ranges, in their order.
     async fn ranges(&self, key: &str, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
-        if let Some(file) = self.files.get(key) {
-            let ranges = ranges.to_vec();
-            let read = move || ranges.iter().map(|range| read_range(&*file, range)).collect();
-            return self.blocking(read).await;
+        let mut local = Vec::new();
+        let mut answers: Vec<Option<Bytes>> = vec![None; ranges.len()];
+        let mut coming = Vec::new();
+        for (at, (place, range)) in self.places(key, ranges).into_iter().zip(ranges).enumerate() {
+            match place {
+                Place::Here(file, start) => local.push((at, file, range.start - start..range.end - start)),
+                Place::Coming(flight) => coming.push((at, flight.bytes(range.clone()))),
+            }
         }
-        self.note(key);
-        let merged = merged(ranges);
-        let fetches = merged.iter().cloned().map(|range| {
-            let (host, objects, key) = (self.host.clone(), Arc::clone(&self.objects), key.to_owned());
-            self.blocking(move || again(&host, || objects.get_range(&key, range.clone())))
-        });
-        let fetched: Vec<Bytes> = stream::iter(fetches).buffered(FETCHES).try_collect().await?;
-        let of_range = |range: &Range<u64>| {
-            let at = merged.partition_point(|merged| merged.end < range.end);
-            let (bytes, first) = (fetched.get(at)?, merged.get(at)?.start);
-            let (begin, end) = (place(range.start - first)?, place(range.end - first)?);
-            (end <= bytes.len()).then(|| bytes.slice(begin..end))
-        };
+        if !local.is_empty() {
+            let read = move || {
+                local.iter().map(|(at, file, range)| Ok((*at, read_range(&**file, range)?))).collect()
+            };
+            let read: Vec<(usize, Bytes)> = self.blocking(read).await?;
+            read.into_iter().for_each(|(at, bytes)| answers[at] = Some(bytes));
+        }
+        // They come by themselves, all at once.
+        for (at, bytes) in coming {
+            answers[at] = Some(bytes.await?);
+        }
         let ended = || io::Error::new(ErrorKind::UnexpectedEof, "a range was not fetched");
-        ranges.iter().map(|range| of_range(range).ok_or_else(ended)).collect()
+        answers.into_iter().map(|bytes| bytes.ok_or_else(ended)).collect()
+    }
+
+    /// Where each range is read; what is not here is on its way when this returns.
+    fn places(&self, key: &str, ranges: &[Range<u64>]) -> Vec<Place> {
+        if let Some(file) = self.files.get(key) {
+            return ranges.iter().map(|_| Place::Here(Arc::clone(&file), 0)).collect();
+        }
+        let here: Vec<_> = ranges.iter().map(|range| self.files.piece(key, range)).collect();
+        let missing = ranges.iter().zip(&here).filter(|(_, here)| here.is_none());
+        let missing: Vec<Range<u64>> = missing.map(|(range, _)| range.clone()).collect();
+        let mut flights = self.fetches.begin(key, &missing).into_iter();
+        let place = |here: Option<(Arc<dyn DiskRead>, u64)>| match here {
+            Some((file, start)) => Some(Place::Here(file, start)),
+            None => flights.next().map(Place::Coming),
+        };
+        here.into_iter().filter_map(place).collect()
     }
 
     async fn blocking<T: Send + 'static>(
@@ -106,31 +109,6 @@ impl ReadThrough {
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         self.runtimes.spawn_blocking("part fetch", work).await.map_err(io::Error::other)?
-    }
-
-    /// A part was asked for; if it was before, it is fetched whole.
-    fn note(&self, key: &str) {
-        let now = self.host.clock.monotonic();
-        let mut asked = self.asked.lock();
-        let known = asked.entry(key.to_owned()).or_insert(Asked { last: now, times: 1 });
-        if now.saturating_sub(known.last) < AGAIN {
-            return;
-        }
-        (known.last, known.times) = (now, known.times + 1);
-        if known.times < TIMES {
-            return;
-        }
-        asked.remove(key);
-        drop(asked);
-        if !self.fetching.lock().insert(key.to_owned()) {
-            return;
-        }
-        let (parts, fetching, key) = (Arc::clone(&self.parts), Arc::clone(&self.fetching), key.to_owned());
-        // Whatever becomes of it, the store has the part.
-        let _fetching = self.runtimes.spawn_blocking("part fetch", move || {
-            let _ = parts.open(&key);
-            fetching.lock().remove(&key);
-        });
     }
 
     async fn meta(&self, location: &Path) -> io::Result<ObjectMeta> {
@@ -151,28 +129,8 @@ impl ReadThrough {
     }
 }
 
-fn read_range(file: &dyn host::DiskRead, range: &Range<u64>) -> io::Result<Bytes> {
+fn read_range(file: &dyn DiskRead, range: &Range<u64>) -> io::Result<Bytes> {
     file.read_bytes(range.start, usize::try_from(range.end - range.start).map_err(io::Error::other)?)
-}
-
-fn place(at: u64) -> Option<usize> {
-    usize::try_from(at).ok()
-}
-
-/// The ranges in order of their places, those that are near to each other as one.
-fn merged(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut sorted = ranges.to_vec();
-    sorted.sort_by_key(|range| range.start);
-    let mut merged: Vec<Range<u64>> = Vec::new();
-    for range in sorted {
-        match merged.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(GAP_BYTES) => {
-                last.end = last.end.max(range.end)
-            }
-            _ => merged.push(range),
-        }
-    }
-    merged
 }
 
 fn store_error(location: &Path, error: io::Error) -> Error {
@@ -238,17 +196,11 @@ impl ObjectStore for ReadThrough {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::time::Duration;
 
-    #[test]
-    fn near_ranges_are_fetched_together() {
-        let near = GAP_BYTES;
-        assert_eq!(
-            merged(&[near * 9..near * 9 + 1, 5..9, 0..5, 9 + near..20 + near]),
-            [0..20 + near, near * 9..near * 9 + 1]
-        );
-        assert!(merged(&[]).is_empty());
-    }
+    use super::*;
+    use crate::part_files::SharedParts;
+    use parts::PartStorage as _;
 
     #[test]
     fn ranges_come_in_the_order_they_were_asked_for() {
@@ -260,8 +212,10 @@ mod tests {
         store.client().put("data/t/p.parquet", bytes.clone().into()).unwrap();
         let objects: Arc<dyn Objects> = Arc::new(store.client());
         let files = Arc::new(LocalFiles::open(host.clone(), folder.path(), 1 << 30).unwrap());
-        let parts = Arc::new(SharedParts::new(host.clone(), Arc::clone(&objects), Arc::clone(&files)));
-        let through = ReadThrough::new(host, objects, Arc::clone(&parts), files, runtimes.clone());
+        let fetches = Fetches::new(host.clone(), Arc::clone(&objects), Arc::clone(&files), runtimes.clone());
+        let (shared, kept) = (Arc::clone(&objects), Arc::clone(&files));
+        let parts = SharedParts::new(host.clone(), shared, kept, Arc::clone(&fetches));
+        let through = ReadThrough::new(host, objects, files, fetches, runtimes.clone());
         let ranges = [1_900_000..1_900_010, 5..9, 700_000..700_003, 0..5, 1_999_999..2_000_000];
         let read = || {
             let location = Path::from("data/t/p.parquet");

@@ -13,7 +13,7 @@ use catalog::{Catalog, Snapshot, TableState};
 use mergetree::TableError;
 use mergetree::merge::{MergeLimits, choose_for};
 use model::TableId;
-use physical::provider::part_files::part_path;
+use physical::provider::checked_file::part_path;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 

@@ -77,7 +77,8 @@ fn state_of(
     let rules = planner::QueryRules { join_use_nulls: execution.settings.get_bool("join_use_nulls") };
     let config = planner::with_query_rules(config, rules);
     let (store, runtimes) = (services.store.clone(), services.runtimes.clone());
-    let config = config.with_extension(Arc::new(PartChecks { store, runtimes }));
+    let reads_ahead = execution.settings.get_bool("remote_filesystem_read_prefetch");
+    let config = config.with_extension(Arc::new(PartChecks { store, runtimes, reads_ahead }));
     let config = match services.store.unpacked() {
         Some(unpacked) if execution.settings.get_bool("use_uncompressed_cache") => {
             config.with_extension(Arc::clone(unpacked))

@@ -16,6 +16,7 @@ use datafusion::execution::cache::cache_manager::{CachedFileMetadataEntry, FileM
 use futures::future::BoxFuture;
 use host::Runtimes;
 use model::PartDescriptor;
+use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
@@ -23,6 +24,7 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parts::{PartError, PartFooter, PartStore, tail_range};
 
+use super::read_ahead::ReadAhead;
 use crate::error::PhysicalError;
 
 /// Where parts are compared as a whole, and what is known of their health: an extension of the session.
@@ -30,6 +32,22 @@ use crate::error::PhysicalError;
 pub struct PartChecks {
     pub store: PartStore,
     pub runtimes: Runtimes,
+    /// Whether what will be read soon is fetched while something else is decoded.
+    pub reads_ahead: bool,
+}
+
+impl PartChecks {
+    /// Begins to fetch ranges of a part, if that pays.
+    pub(super) fn fetch_ahead(&self, part: &PartDescriptor, ranges: &[Range<u64>]) {
+        if !ranges.is_empty() {
+            self.store.storage().fetch_ahead(&part.location.key, ranges);
+        }
+    }
+
+    /// Whether it pays to read ahead.
+    pub(super) fn reads_ahead(&self) -> bool {
+        self.reads_ahead && self.store.storage().is_far()
+    }
 }
 
 /// Which part a file of a scan is.
@@ -37,6 +55,11 @@ pub struct PartChecks {
 pub(super) struct ScannedPart {
     pub part: Arc<PartDescriptor>,
     pub table: Arc<str>,
+}
+
+/// Where the store of parts has it, and by which its footer is kept.
+pub fn part_path(part: &PartDescriptor) -> Path {
+    Path::from(part.location.key.as_ref())
 }
 
 /// One part, open for one reader.
@@ -48,6 +71,7 @@ pub(super) struct CheckedFile {
     meta: ObjectMeta,
     scanned: ScannedPart,
     footer: Option<Arc<PartFooter>>,
+    ahead: Option<ReadAhead>,
 }
 
 impl CheckedFile {
@@ -61,7 +85,9 @@ impl CheckedFile {
         let scanned = of.extension::<ScannedPart>().cloned();
         let scanned =
             scanned.ok_or_else(|| ParquetError::General(format!("{} is scanned as no part", of.path())))?;
-        Ok(CheckedFile { file, store, cache, checks, meta: of.object_meta.clone(), scanned, footer: None })
+        let (meta, footer) = (of.object_meta.clone(), None);
+        let ahead = checks.reads_ahead().then(ReadAhead::default);
+        Ok(CheckedFile { file, store, cache, checks, meta, scanned, footer, ahead })
     }
 
     /// The footer; read again if a copy of this machine was damaged.
@@ -129,6 +155,10 @@ impl CheckedFile {
         let footer = self.footer().await?;
         let pages = ranges.iter().map(|range| footer.pages_around(range));
         let pages: Vec<Range<u64>> = pages.collect::<Result<_, _>>().map_err(|error| self.damage(error))?;
+        if let Some(ahead) = &mut self.ahead {
+            let ahead = ahead.note(footer.metadata(), &ranges);
+            self.checks.fetch_ahead(&self.scanned.part, &ahead);
+        }
         let read = self.file.get_byte_ranges(pages.clone()).await.map_err(|error| self.explained(error))?;
         let mut answers = Vec::with_capacity(ranges.len());
         for ((bytes, pages), range) in read.into_iter().zip(pages).zip(ranges) {

@@ -6,6 +6,7 @@
 pub mod numbers;
 pub mod random_rows;
 mod part_bounds;
+mod read_ahead;
 pub mod checked_file;
 mod part_reader;
 pub mod masks;

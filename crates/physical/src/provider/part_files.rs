@@ -21,10 +21,9 @@ use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use model::table_def::column_id_of;
 use model::{PartDescriptor, Value};
 use object_store::ObjectMeta;
-use object_store::path::Path;
 use parts::UnpackedPages;
 
-use super::checked_file::{PartChecks, ScannedPart};
+use super::checked_file::{PartChecks, ScannedPart, part_path};
 use super::mask_node::{Masking, cannot_fail, provenance};
 use super::masks::MaskedParts;
 use super::part_reader::PartReaderFactory;
@@ -60,7 +59,8 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         return internal_err!("parts are scanned in a session without a store of parts");
     };
     let footers = runtime.cache_manager.get_file_metadata_cache();
-    let mut readers = PartReaderFactory::new(store, footers, checks);
+    let groups = file_groups(&scan, state.config_options().execution.target_partitions);
+    let mut readers = PartReaderFactory::new(store, footers, checks).in_order(&groups);
     if let Some(unpacked) = state.config().get_extension::<UnpackedPages>() {
         readers = readers.with_unpacked(unpacked, columns_read(&scan));
     }
@@ -80,8 +80,6 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
     {
         source = source.with_predicate(Arc::clone(predicate));
     }
-    let partitions = state.config_options().execution.target_partitions;
-    let groups = file_groups(&scan, partitions);
     let builder = FileScanConfigBuilder::new(url, Arc::new(source)).with_file_groups(groups);
     let Some(masked) = scan.masked else {
         let config = builder
@@ -171,11 +169,6 @@ fn file_groups(scan: &PartScan<'_>, groups: usize) -> Vec<FileGroup> {
         }
     }
     filled.into_iter().map(|(_, files)| FileGroup::new(files)).collect()
-}
-
-/// Where the store of parts has it, and by which its footer is kept.
-pub fn part_path(part: &PartDescriptor) -> Path {
-    Path::from(part.location.key.as_ref())
 }
 
 /// `at`: its place among the parts of the scan.

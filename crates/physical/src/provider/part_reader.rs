@@ -12,19 +12,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use datafusion::common::Result;
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::ParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
+use datafusion::datasource::physical_plan::{FileGroup, ParquetFileReaderFactory};
 use datafusion::execution::cache::cache_manager::FileMetadataCache;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use futures::future::BoxFuture;
+use model::{PartDescriptor, PartId};
 use object_store::ObjectStore;
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::ParquetMetaData;
-use parts::{Fill, PartPages, UnpackedPages, Wanted};
+use parts::{Fill, PartPages, UnpackedPages, Wanted, tail_range};
 
-use super::checked_file::{CheckedFile, PartChecks};
+use super::checked_file::{CheckedFile, PartChecks, ScannedPart, part_path};
 
 /// DataFusion's readers, which answer with the page index whether or not it was asked for.
 #[derive(Debug)]
@@ -34,7 +35,13 @@ pub(super) struct PartReaderFactory {
     cache: Arc<FileMetadataCache>,
     checks: Arc<PartChecks>,
     unpacked: Option<(Arc<UnpackedPages>, Arc<HashSet<String>>)>,
+    /// The parts in about the order in which they are opened, if it pays to read ahead, and the places of them.
+    order: Vec<Arc<PartDescriptor>>,
+    places: HashMap<PartId, usize>,
 }
+
+/// The footers of so many parts are fetched while one is read.
+const FOOTERS_AHEAD: usize = 16;
 
 impl PartReaderFactory {
     pub(super) fn new(
@@ -43,7 +50,32 @@ impl PartReaderFactory {
         checks: Arc<PartChecks>,
     ) -> Self {
         let inner = CachedParquetFileReaderFactory::new(Arc::clone(&store), Arc::clone(&cache));
-        PartReaderFactory { inner, store, cache, checks, unpacked: None }
+        let (order, places) = (Vec::new(), HashMap::new());
+        PartReaderFactory { inner, store, cache, checks, unpacked: None, order, places }
+    }
+
+    /// The same, which knows the parts that are going to be opened.
+    pub(super) fn in_order(mut self, groups: &[FileGroup]) -> Self {
+        if self.checks.reads_ahead() {
+            let scanned =
+                groups.iter().flat_map(FileGroup::iter).filter_map(|file| file.extension::<ScannedPart>());
+            self.order = scanned.map(|scanned| Arc::clone(&scanned.part)).collect();
+            self.places = self.order.iter().enumerate().map(|(at, part)| (part.id, at)).collect();
+        }
+        self
+    }
+
+    /// Fetches the footers of the parts that come after one, unless they are known.
+    fn fetch_footers(&self, file: &PartitionedFile) {
+        let Some(scanned) = file.extension::<ScannedPart>() else { return };
+        let Some(at) = self.places.get(&scanned.part.id) else { return };
+        for part in self.order.iter().skip(at + 1).take(FOOTERS_AHEAD) {
+            if let Some(tail) = tail_range(part)
+                && self.cache.get(&part_path(part)).is_none()
+            {
+                self.checks.fetch_ahead(part, std::slice::from_ref(&tail));
+            }
+        }
     }
 
     /// The same, with pages of these columns kept without compression.
@@ -60,6 +92,7 @@ impl ParquetFileReaderFactory for PartReaderFactory {
         metadata_size_hint: Option<usize>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<Box<dyn AsyncFileReader + Send>> {
+        self.fetch_footers(&file);
         let pages = self.unpacked.as_ref().map(|(cache, columns)| Pages {
             cache: Arc::clone(cache),
             columns: Arc::clone(columns),
