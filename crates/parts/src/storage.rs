@@ -121,6 +121,11 @@ pub trait UnsealedFile: Send {
     /// `seal` says so.
     fn start_sync(&mut self) {}
 
+    /// Nothing will be appended any more: the storage may begin with all of it while the caller has other work. Promises as little.
+    fn end(&mut self) {
+        self.start_sync();
+    }
+
     /// Makes the bytes durable, and then the key: when this returns `Ok` both outlive any crash, and everybody who
     /// shares the storage can open the file. Nothing may be appended any more.
     ///

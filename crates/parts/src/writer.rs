@@ -320,7 +320,6 @@ impl PartWriter {
         let metadata = file.writer.finish().map_err(|e| PartError::encode(id, &file.path, e))?;
         let ended = file.writer.inner_mut().end();
         let (bytes, checksum, tail) = ended.map_err(PartError::disk("write", &file.path))?;
-        file.writer.inner_mut().start_sync();
         let bounds = column_bounds(&metadata, &self.schema, &self.has_nan);
         let descriptor = PartDescriptor { tail, ..self.descriptor(bounds, bytes, checksum) };
         Ok(UnsyncedPart { file, descriptor })

@@ -76,6 +76,11 @@ impl Fetches {
         Arc::new(Fetches { host, objects, files, runtimes, flights: Mutex::default() })
     }
 
+    /// Where it is waited for the store.
+    pub(crate) fn runtimes(&self) -> &Runtimes {
+        &self.runtimes
+    }
+
     /// Begins to fetch ranges that will be read soon, unless they are here or on their way. Returns at once.
     pub fn ahead(self: &Arc<Self>, key: &str, ranges: &[Range<u64>]) {
         let missing = ranges.iter().filter(|range| !self.files.has(key, range)).cloned();
@@ -183,7 +188,7 @@ mod tests {
         let files = Arc::new(LocalFiles::open(host.clone(), folder.path(), 1 << 30).unwrap());
         let fetches = Fetches::new(host, Arc::new(store.client()), Arc::clone(&files), runtimes.clone());
         let (key, calls) = ("data/t/p.parquet", store.calls());
-        fetches.ahead(key, &[1_000_000..1_500_000]);
+        fetches.ahead(key, std::slice::from_ref(&(1_000_000..1_500_000)));
         let flights = fetches.begin(key, &[1_000_010..1_000_020, 5..9]);
         let read = |flight: &Flight, range: Range<u64>| {
             runtimes.io().block_on(flight.clone().bytes(range)).unwrap().to_vec()
@@ -199,7 +204,7 @@ mod tests {
         );
         fetches.ahead(key, &[5..9, 1_200_000..1_300_000]);
         assert_eq!((store.calls() - calls, fetches.flights.lock().len()), (2, 0), "it is here");
-        let missing = fetches.begin("data/t/q.parquet", &[0..1]);
+        let missing = fetches.begin("data/t/q.parquet", std::slice::from_ref(&(0..1)));
         let error = runtimes.io().block_on(missing[0].clone().bytes(0..1)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         runtimes.shutdown(Duration::from_secs(5));

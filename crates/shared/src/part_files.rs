@@ -1,15 +1,16 @@
 //! Parts in a store that many servers share, as [`PartStorage`].
 //!
-//! A part is written to a file of this machine, which is sent to the store when it is sealed, and stays. Whoever reads a part from
+//! A part is written to a file of this machine, which is sent to the store when it is written, and stays. Whoever reads a part from
 //! front to back, as merges do, fetches it whole. Invariant: a part is sealed when the store has it; nothing of this machine needs
 //! to be durable. Must not know: what is in the files, and which of them are live.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
-use host::{DirEntry, DiskFile, DiskRead, Host, Objects};
+use host::{DirEntry, DiskFile, DiskRead, Host, Objects, Runtimes};
+use parking_lot::Mutex;
 use parts::{PartError, PartStorage, PartStore, UnsealedFile};
 
 use crate::fetches::{Fetches, again};
@@ -74,14 +75,15 @@ impl PartStorage for SharedParts {
     fn create(&self, key: &str) -> Result<Box<dyn UnsealedFile>, PartError> {
         let path = self.files.unfinished();
         let file = self.host.disk.create(&path).map_err(PartError::disk("create", &path))?;
+        let (host, objects) = (self.host.clone(), Arc::clone(&self.objects));
+        let part = Unsent { host, objects, key: key.to_owned(), path, fate: Mutex::new(Fate::Unsent) };
         Ok(Box::new(SharedFile {
-            host: self.host.clone(),
-            objects: Arc::clone(&self.objects),
+            part: Arc::new(part),
             files: Arc::clone(&self.files),
-            key: key.to_owned(),
-            path,
+            runtimes: self.fetches.runtimes().clone(),
             file,
-            fate: Fate::Unsealed,
+            sending: None,
+            is_sealed: false,
         }))
     }
 
@@ -164,21 +166,55 @@ impl PartStorage for SharedParts {
 
 /// A part being written.
 struct SharedFile {
-    host: Host,
-    objects: Arc<dyn Objects>,
+    part: Arc<Unsent>,
     files: Arc<LocalFiles>,
-    key: String,
-    path: PathBuf,
+    runtimes: Runtimes,
     file: Box<dyn DiskFile>,
-    fate: Fate,
+    /// What comes of sending it, once that has begun.
+    sending: Option<mpsc::Receiver<io::Result<()>>>,
+    is_sealed: bool,
 }
 
-#[derive(PartialEq, Eq)]
+/// What is sent, and whether somebody still wants it.
+struct Unsent {
+    host: Host,
+    objects: Arc<dyn Objects>,
+    key: String,
+    path: PathBuf,
+    fate: Mutex<Fate>,
+}
+
+#[derive(PartialEq, Eq, Clone, Copy)]
 enum Fate {
-    Unsealed,
+    Unsent,
+    OnItsWay,
     /// The store may have it.
     Sent,
-    Sealed,
+    GivenUp,
+}
+
+impl Unsent {
+    fn send(&self) -> io::Result<()> {
+        if std::mem::replace(&mut *self.fate.lock(), Fate::OnItsWay) == Fate::GivenUp {
+            let _ = self.host.disk.remove_file(&self.path);
+            return Err(io::Error::new(ErrorKind::Interrupted, "nobody wants it any more"));
+        }
+        let sent = again(&self.host, || {
+            let file = self.host.disk.open_read(&self.path)?;
+            self.objects.put_file(&self.key, &*file)
+        });
+        let before = std::mem::replace(&mut *self.fate.lock(), Fate::Sent);
+        if before == Fate::GivenUp {
+            self.delete();
+        }
+        sent
+    }
+
+    /// Nobody names it; what stays is swept later.
+    fn delete(&self) {
+        let _ = self.host.disk.remove_file(&self.path);
+        let _ = self.objects.delete(&self.key);
+    }
 }
 
 impl UnsealedFile for SharedFile {
@@ -186,30 +222,51 @@ impl UnsealedFile for SharedFile {
         self.file.append(bytes)
     }
 
+    /// Sends it while the next part is written.
+    fn end(&mut self) {
+        let (sender, receiver) = mpsc::channel();
+        let part = Arc::clone(&self.part);
+        *part.fate.lock() = Fate::OnItsWay;
+        let _sending = self.runtimes.spawn_blocking("part upload", move || {
+            // Whoever gave it up does not listen.
+            let _ = sender.send(part.send());
+        });
+        self.sending = Some(receiver);
+    }
+
     fn seal(&mut self) -> Result<(), PartError> {
-        self.fate = Fate::Sent;
-        let place = PathBuf::from(self.objects.place(&self.key));
-        let send = || {
-            let file = self.host.disk.open_read(&self.path)?;
-            self.objects.put_file(&self.key, &*file)
+        let ended = |_| io::Error::new(ErrorKind::Interrupted, "the process is ending");
+        let sent = match self.sending.take() {
+            Some(sending) => sending.recv().map_err(ended).flatten(),
+            None => self.part.send(),
         };
-        again(&self.host, send).map_err(PartError::disk("send", &place))?;
-        self.fate = Fate::Sealed;
+        let place = PathBuf::from(self.part.objects.place(&self.part.key));
+        sent.map_err(PartError::disk("send", &place))?;
+        self.is_sealed = true;
         // Without room for it on this machine it is read from the store.
-        let _ = self.files.keep(&self.key, &self.path);
+        let _ = self.files.keep(&self.part.key, &self.part.path);
         Ok(())
     }
 }
 
 impl Drop for SharedFile {
     fn drop(&mut self) {
-        if self.fate == Fate::Sealed {
+        if self.is_sealed {
             return;
         }
-        let _ = self.host.disk.remove_file(&self.path);
-        if self.fate == Fate::Sent {
-            // Nobody names it; what stays is swept later.
-            let _ = self.objects.delete(&self.key);
+        let before = {
+            let mut fate = self.part.fate.lock();
+            let before = *fate;
+            if before == Fate::OnItsWay {
+                *fate = Fate::GivenUp;
+            }
+            before
+        };
+        match before {
+            // Whoever sends it deletes it.
+            Fate::OnItsWay | Fate::GivenUp => {}
+            Fate::Sent => self.part.delete(),
+            Fate::Unsent => drop(self.part.host.disk.remove_file(&self.part.path)),
         }
     }
 }
@@ -217,7 +274,7 @@ impl Drop for SharedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::{Runtimes, SimStore};
+    use host::SimStore;
 
     fn parts_of(store: &SimStore, folder: &std::path::Path, bytes_max: u64) -> Arc<SharedParts> {
         let host = Host::system(1 << 20).unwrap();
@@ -267,6 +324,29 @@ mod tests {
         assert_eq!(&read()[..], b"spoil");
         assert!(parts.forget_copy("data/t/p.parquet") && !parts.forget_copy("data/t/p.parquet"));
         assert_eq!(&read()[..], b"sound");
+    }
+
+    #[test]
+    fn a_part_is_sent_while_its_writer_does_something_else() {
+        let store = SimStore::new(1);
+        let here = tempfile::tempdir().unwrap();
+        let parts = parts_of(&store, here.path(), 1 << 20);
+        let unfinished = || parts.host.disk.list(&here.path().join("unfinished")).unwrap().len();
+        for number in 0..20 {
+            let mut file = parts.create(&format!("data/t/{number}.parquet")).unwrap();
+            file.append(b"something").unwrap();
+            file.end();
+            // On its way, or there.
+            drop(file);
+        }
+        let mut kept = parts.create("data/t/kept.parquet").unwrap();
+        kept.append(b"something").unwrap();
+        kept.end();
+        kept.seal().unwrap();
+        while store.keys().len() > 1 || unfinished() > 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(store.keys(), ["data/t/kept.parquet"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use boundary::error::{Error, ErrorKind};
 use boundary::found_at_open::OpenNotice;
 use boundary::ledgers::errors::Whose;
 use host::MemoryBudget;
-use model::ErrorCode;
+use model::{ErrorCode, Seq};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
@@ -27,6 +27,11 @@ impl Database {
     /// What statements and caches may have together; a door grants itself a share for what it holds of them.
     pub fn memory(&self) -> &MemoryBudget {
         &self.services.host.memory
+    }
+
+    /// The newest record of the log that is known here.
+    pub fn seq(&self) -> Seq {
+        self.services.catalog.seq()
     }
 
     /// Tells other servers of a shared root where this one listens.

@@ -8,6 +8,7 @@ pub(crate) mod create_select;
 pub(crate) mod explain;
 pub(crate) mod execute;
 pub(crate) mod repeat;
+mod newest;
 pub(crate) mod answer;
 pub mod session;
 mod opened;

@@ -25,7 +25,6 @@ use sql::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::background::following;
 use crate::context::database::Database;
 use crate::context::execution::Execution;
 use crate::context::limits::{check_tree, stopped};
@@ -34,7 +33,8 @@ use crate::load::staged::ending::left;
 use crate::planning::planners::is_large;
 use crate::planning::stack_room::Roomy;
 use crate::statement::answer::{Listed, Shown, outcome};
-use crate::statement::repeat::{decides_on_newest, execute};
+use crate::statement::newest;
+use crate::statement::repeat::execute;
 use tables::reserved::is_derived;
 use tables::temporary::TemporaryTables;
 
@@ -89,9 +89,6 @@ struct Prepared {
     outfile: Option<Outfile>,
 }
 
-/// How long a statement waits to hear what others have committed, if it can do without.
-const LOOK_PATIENCE: Duration = Duration::from_millis(300);
-
 impl Session {
     pub fn current_database(&self) -> String {
         self.variables.lock().current_database.clone()
@@ -124,12 +121,19 @@ impl Session {
         let body = request.body;
         let deadline = request.deadline;
         let (query_id, user) = (request.query_id.clone().unwrap_or_default(), request.user.clone());
-        self.catch_up(false).await?;
+        newest::look(&self.services, false).await?;
         let prepared = self.prepare(Request { body: None, ..request });
         let (prepared, mut listed) = prepared.inspect_err(|error| {
             self.services.note_error(error, &Whose { query_id: &query_id, user: &user })
         })?;
-        let prepared = self.consistent(prepared, body.is_some()).await?;
+        let execution = newest::asked_for(
+            &self.services,
+            &prepared.execution,
+            &prepared.parsed.statement,
+            body.is_some(),
+        )
+        .await?;
+        let prepared = Prepared { execution, ..prepared };
         let execution = Arc::clone(&prepared.execution);
         let output = Shown { format: format_of(&prepared), outfile: prepared.outfile.clone() };
         listed.deadline =
@@ -175,50 +179,6 @@ impl Session {
                 Err(error)
             }
         }
-    }
-
-    /// Of a shared root, takes in what others have committed: if nobody looked for a while, or at any rate.
-    async fn catch_up(&self, at_any_rate: bool) -> Result<(), Error> {
-        let Some(sharing) = &self.services.sharing else { return Ok(()) };
-        let now = self.now();
-        // Always asked, for it notes that somebody did.
-        let is_outdated = sharing.is_outdated(&self.services.catalog, now);
-        if !at_any_rate && !is_outdated && !self.services.catalog.is_left_behind() {
-            return Ok(());
-        }
-        let services = Arc::clone(&self.services);
-        let patience = (!at_any_rate).then_some(LOOK_PATIENCE);
-        let follow = move || following::catch_up(&services, now, patience);
-        let followed = self.services.runtimes.spawn_blocking("follow", follow);
-        let followed = match at_any_rate {
-            true => followed.await,
-            // A store that is slow to answer is not waited for.
-            false => match tokio::time::timeout(LOOK_PATIENCE, followed).await {
-                Ok(followed) => followed,
-                Err(_) => return Ok(()),
-            },
-        };
-        match followed.unwrap_or_else(|task| Err(Error::ended_early(task))) {
-            // What is known can be read without the store, unless it is known to be old.
-            Err(error) if at_any_rate || self.services.catalog.is_left_behind() => Err(error),
-            _ => Ok(()),
-        }
-    }
-
-    /// What changes anything by what it sees, and what asks for it by `select_sequential_consistency`, sees everything that was
-    /// committed anywhere before it came.
-    async fn consistent(&self, prepared: Prepared, has_body: bool) -> Result<Prepared, Error> {
-        let execution = &prepared.execution;
-        let asks = || {
-            decides_on_newest(&prepared.parsed.statement, has_body)
-                || execution.settings.get_bool("select_sequential_consistency")
-        };
-        if self.services.sharing.is_none() || !asks() {
-            return Ok(prepared);
-        }
-        self.catch_up(true).await?;
-        let execution = execution.at_newest_snapshot(&self.services.catalog);
-        Ok(Prepared { execution, ..prepared })
     }
 
     fn now(&self) -> Duration {

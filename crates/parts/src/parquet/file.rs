@@ -37,6 +37,7 @@ impl ChecksummedFile {
     /// Ends the file; returns its length, its XXH3-64 and that of its tail.
     pub(crate) fn end(&mut self) -> io::Result<(u64, u64, Option<FileTail>)> {
         self.flush()?;
+        self.file.end();
         let tail = self.tail.as_ref();
         let tail = tail.map(|(begin, hash)| FileTail { begin: *begin, checksum: hash.digest() });
         Ok((self.bytes, self.hash.digest(), tail))

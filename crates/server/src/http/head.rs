@@ -21,6 +21,8 @@ const EXCEPTION_CODE: HeaderName = HeaderName::from_static("x-clickhouse-excepti
 const EXCEPTION_TAG: HeaderName = HeaderName::from_static("x-clickhouse-exception-tag");
 /// Once for each warning; ClickHouse has none, and clients pass over headers that they do not know.
 const WARNING: HeaderName = HeaderName::from_static("x-gristmill-warning");
+/// The newest record of the log this server knows: what the statement did, and all it saw, is at or before it.
+const SEQ: HeaderName = HeaderName::from_static("x-gristmill-seq");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// Warnings that are sent, and characters of each: clients give up on heads of some kilobytes.
@@ -165,6 +167,7 @@ impl Head {
         put(headers, QUERY_ID, &self.query_id);
         put(headers, TIMEZONE, &self.time_zone);
         put(headers, DISPLAY_NAME, &self.door.config.display_name);
+        put(headers, SEQ, &self.door.database.seq().to_string());
         put(headers, KEEP_ALIVE, &format!("timeout={}", self.door.config.limits.keep_alive.as_secs()));
         response
     }

@@ -83,7 +83,8 @@ pub(crate) async fn answer(door: Arc<Door>, from: IpAddr, request: Request<Incom
         let headers = response.headers_mut();
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, value);
         let shown = "X-ClickHouse-Query-Id, X-ClickHouse-Summary, X-ClickHouse-Server-Display-Name, X-ClickHouse-Format, \
-                     X-ClickHouse-Timezone, X-ClickHouse-Exception-Code, X-ClickHouse-Exception-Tag, X-Gristmill-Warning";
+                     X-ClickHouse-Timezone, X-ClickHouse-Exception-Code, X-ClickHouse-Exception-Tag, X-Gristmill-Warning, \
+                     X-Gristmill-Seq";
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(shown));
     }
     response

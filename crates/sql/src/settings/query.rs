@@ -36,6 +36,7 @@ log_queries                     Bool, "1", NoEffect, "Whether queries are writte
 log_comment                     Text, "", NoEffect, "A remark for system.query_log; not kept.";
 log_query_threads               Bool, "0", NoEffect, "Whether threads of queries are logged.";
 enable_profile                  Bool, "0", Obeyed, "Keeps profiles of statements; SHOW PROFILELIST lists them.";
+wait_for_seq                    UInt64, "0", Obeyed, "Record of the log that a statement waits for, as X-Gristmill-Seq names it; for reading on one server what was written on another.";
 big_query_profile_threshold     Seconds, "30", Obeyed, "Time after which a profile is kept anyway; 0: never.";
 log_profile_events              Bool, "1", NoEffect, "Whether counters are logged.";
 send_logs_level                 Text, "fatal", NoEffect, "Level of server log lines sent to the client.";
