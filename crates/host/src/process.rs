@@ -181,5 +181,13 @@ fn limit_of(group: &Path, version_1: bool) -> Option<CgroupMemory> {
     Some(CgroupMemory { limit, used: usage.saturating_sub(cache.unwrap_or(0)) })
 }
 
+/// Starts another process, which is the caller's to end.
+///
+/// # Errors
+/// The system refuses, or there is no such program.
+pub fn start(command: &mut std::process::Command) -> std::io::Result<std::process::Child> {
+    command.spawn()
+}
+
 #[cfg(test)]
 mod tests;

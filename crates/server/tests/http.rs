@@ -129,7 +129,11 @@ fn heads_say_what_clients_look_for() {
     assert_eq!(inserted.header("x-clickhouse-format"), None, "there are no rows");
     let summary = inserted.header("x-clickhouse-summary").unwrap();
     assert!(summary.contains(r#""written_rows":"3""#), "{summary}");
-    assert_eq!(inserted.header("x-gristmill-seq"), Some("2"), "the record of the rows, behind that of the table");
+    assert_eq!(
+        inserted.header("x-gristmill-seq"),
+        Some("2"),
+        "the record of the rows, behind that of the table"
+    );
     assert_eq!(running.post("/?wait_for_seq=2", "SELECT count() FROM t").text(), "3\n");
     let summary = running.post("/", "SELECT sum(a) FROM t");
     let summary = summary.header("x-clickhouse-summary").unwrap();

@@ -13,6 +13,7 @@ pub mod constraints;
 pub mod ttl;
 pub mod nested;
 pub mod conform;
+pub mod new_values;
 pub mod insert_shape;
 pub mod evolving;
 pub mod stored;

@@ -1,9 +1,10 @@
 //! `gristmill demo`: the main job as a story, with nothing to set up.
 //!
-//! A bucket appears in this process, posts are generated into it, asked where they lie, loaded into a sorted table,
+//! `--nodes` tells another one (`nodes.rs`). A bucket appears in this process, posts are generated into it, asked where they lie, loaded into a sorted table,
 //! merged, asked again, and single rows are inserted. Everything is in a temporary folder and gone at the end.
 //! It uses the same statements anybody would type; nothing here reaches past them.
 
+mod nodes;
 mod picture;
 
 use std::sync::atomic::Ordering;
@@ -66,10 +67,16 @@ pub(crate) struct DemoArgs {
     /// The same seed gives the same posts
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Another story: so many servers on one bucket, one of which is killed
+    #[arg(long)]
+    nodes: Option<usize>,
 }
 
 /// The command. Call from outside the runtimes.
 pub(crate) fn run(args: &DemoArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
+    if let Some(nodes) = args.nodes {
+        return nodes::run(nodes, args.rows, host, runtimes);
+    }
     let bucket = tempfile::tempdir()?;
     host.disk.create_dir_all(&bucket.path().join("demo"))?;
     let endpoint = Endpoint::start(bucket.path(), Serving::default(), host, runtimes)?;
@@ -214,15 +221,8 @@ impl Story {
         Ok(())
     }
 
-    /// One table of what took how long.
     fn close(&self) -> Result<(), Failure> {
-        title("What took how long")?;
-        let width = self.steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
-        for Step { name, elapsed, remark } in &self.steps {
-            terminal::line(
-                format!("  {name:width$}  {:>8.3} s  {remark}", elapsed.as_secs_f64()).trim_end(),
-            )?;
-        }
+        print_steps(&self.steps)?;
         let peak = ByteSize(host::process::peak_rss_bytes());
         terminal::line(&format!("  peak memory of this process, bucket and generator included: {peak}"))?;
         terminal::line("\nYour own files: gristmill local -q \"SELECT count() FROM s3('https://...')\"")?;
@@ -244,6 +244,16 @@ fn top_usernames(source: &str) -> String {
         "SELECT OwnerDisplayName, count() AS num_posts\nFROM {source}\nWHERE OwnerDisplayName NOT IN ('', 'anon')\n\
          GROUP BY OwnerDisplayName\nORDER BY num_posts DESC\nLIMIT 5"
     )
+}
+
+/// One table of what took how long.
+fn print_steps(steps: &[Step]) -> Result<(), Failure> {
+    title("What took how long")?;
+    let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
+    for Step { name, elapsed, remark } in steps {
+        terminal::line(format!("  {name:width$}  {:>8.3} s  {remark}", elapsed.as_secs_f64()).trim_end())?;
+    }
+    Ok(())
 }
 
 fn title(text: &str) -> Result<(), Failure> {

@@ -25,6 +25,10 @@ pub(crate) fn start(services: &Arc<Services>) -> Vec<JoinHandle<()>> {
     }
 }
 
+/// A server does not listen at once, and tells soon where it does.
+const OPENING_MS: u64 = 2_000;
+const SOON: Duration = Duration::from_millis(250);
+
 /// One round, and how long the pause after it is.
 type Round = fn(&Arc<Services>) -> (Result<(), Error>, Duration);
 
@@ -82,7 +86,14 @@ pub(crate) fn catch_up(
 fn beat(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
     let pause = Duration::from_millis(BEAT_MS);
     let Some(sharing) = &services.sharing else { return (Ok(()), pause) };
-    (tell(services, sharing), pause)
+    let is_silent = sharing.addresses.lock().is_empty();
+    let told = tell(services, sharing);
+    let age_ms = services.now_ms().saturating_sub(services.started_ms);
+    match is_silent && age_ms < OPENING_MS {
+        // Where it listens is about to be known.
+        true => (told, SOON),
+        false => (told, pause),
+    }
 }
 
 /// Tells the others, and takes in what they say; blocks.

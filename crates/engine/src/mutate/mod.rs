@@ -4,7 +4,6 @@
 //! What is not matched stays byte for byte in parts that have no matching row, and value for value in the others.
 
 mod queries;
-mod new_values;
 mod rows;
 mod part;
 mod memory;

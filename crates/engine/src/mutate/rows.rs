@@ -20,13 +20,13 @@ use model::{ErrorCode, TableDef};
 use physical::nodes::metered::metered;
 use sql::{Expr, Query};
 
-use super::new_values::{NewValues, broken};
 use super::queries;
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::query::select::{PlannedQuery, plan};
 use tables::changes::Kind;
+use tables::new_values::{NewValues, broken};
 
 /// Batches of all rows, as they are and in their order.
 pub(super) type AllRows = BoxStream<'static, Result<RecordBatch, Error>>;

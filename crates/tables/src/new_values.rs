@@ -14,13 +14,13 @@ use boundary::error::Error;
 use functions::cast::{CastMode, cast_column};
 use model::{ColumnDef, ColumnId, RowExpr, TableDef};
 
-use tables::changes::Kind;
-use tables::conform::Defaults;
-use tables::constraints::Constraints;
-use tables::nested::{Parts, complete, nested_of};
+use crate::changes::Kind;
+use crate::conform::Defaults;
+use crate::constraints::Constraints;
+use crate::nested::{Parts, complete, nested_of};
 
 /// See the module.
-pub(super) struct NewValues {
+pub struct NewValues {
     schema: SchemaRef,
     columns: Vec<ColumnDef>,
     /// What is computed anew, in an order in which each sees what it reads: position and expression.
@@ -31,7 +31,7 @@ pub(super) struct NewValues {
 
 impl NewValues {
     /// `defaults` are those of the columns that an INSERT writes.
-    pub(super) fn new(
+    pub fn new(
         def: &TableDef,
         kind: &Kind,
         defaults: &Defaults,
@@ -61,7 +61,7 @@ impl NewValues {
     }
 
     /// Rows of the table as they were, in its layout.
-    pub(super) fn as_stored(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
+    pub fn as_stored(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let fields = rows.schema_ref().fields().iter();
         let values = self.columns.iter().zip(rows.columns().iter().zip(fields));
         let columns = values.map(|(column, (value, field))| {
@@ -74,7 +74,7 @@ impl NewValues {
     }
 
     /// A value of the plan in the layout of the column at a position.
-    pub(super) fn value(
+    pub fn value(
         &self,
         at: usize,
         value: &ArrayRef,
@@ -93,7 +93,7 @@ impl NewValues {
     }
 
     /// The same rows with `columns` at their positions, which differ in the rows that `changed` says.
-    pub(super) fn changed(
+    pub fn changed(
         &self,
         rows: &RecordBatch,
         columns: Vec<(usize, ArrayRef)>,
@@ -129,6 +129,6 @@ impl NewValues {
     }
 }
 
-pub(super) fn broken(error: ArrowError) -> Error {
+pub fn broken(error: ArrowError) -> Error {
     Error::internal(error.to_string())
 }
