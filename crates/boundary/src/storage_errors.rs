@@ -29,6 +29,8 @@ impl Error {
 
 /// For whoever has lost a part of a folder.
 const PUT_BACK: &str = "nothing was changed: put back from a copy what is missing and open it again, or bring back what the parts hold: gristmill restore OLD NEW";
+const CUT: &str = "nothing was changed: put back from a copy the records that are missing; to go on without them delete what says that they were there";
+const BROKEN: &str = "put back from a copy what was deleted or changed below stream/; a SELECT without select_sequential_consistency reads what is known";
 
 impl From<RefusedWhy> for Error {
     fn from(why: RefusedWhy) -> Error {
@@ -89,6 +91,9 @@ impl From<&CatalogError> for Error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => {
                 (ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE)
             }
+            CatalogError::NotFollowed(why) if why.is_of_bytes() => {
+                (ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA)
+            }
             CatalogError::NotLogged(AppendRefused::Unreachable { .. }) | CatalogError::NotFollowed(_) => {
                 (ErrorKind::Unavailable, ErrorCode::NETWORK_ERROR)
             }
@@ -103,6 +108,7 @@ impl From<&CatalogError> for Error {
             CatalogError::NotLogged(AppendRefused::Unreachable { .. }) => {
                 "nothing of this statement was written; try again when the store answers"
             }
+            CatalogError::NotFollowed(why) if why.is_of_bytes() => BROKEN,
             CatalogError::NotFollowed(_) => {
                 "try again when the store answers; a SELECT without select_sequential_consistency reads what is known"
             }
@@ -149,6 +155,7 @@ impl From<SharedError> for Error {
                 ErrorCode::UNKNOWN_EXCEPTION,
                 "use the newer version of Gristmill that wrote it",
             ),
+            SharedError::Cut { .. } => (ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, CUT),
             SharedError::Damaged { .. } => (ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, PUT_BACK),
         };
         Error::new(kind, code, text).with_hint(hint)

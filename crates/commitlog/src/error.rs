@@ -65,6 +65,13 @@ pub enum AppendRefused {
     Unread { seq: u64, source: io::Error },
 }
 
+impl AppendRefused {
+    /// Whether a record that was read is not what it should be, so that trying again does not help.
+    pub fn is_of_bytes(&self) -> bool {
+        matches!(self, AppendRefused::Unread { source, .. } if source.kind() == io::ErrorKind::InvalidData)
+    }
+}
+
 /// Something an open came across that did not keep it from opening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogFinding {

@@ -242,6 +242,9 @@ impl ObjectLog {
 fn in_words(error: LogError) -> io::Error {
     match error {
         LogError::Io { source, .. } => source,
+        damage @ (LogError::Corruption { .. } | LogError::Lacking { .. }) => {
+            io::Error::new(ErrorKind::InvalidData, damage.to_string())
+        }
         error => io::Error::other(error.to_string()),
     }
 }

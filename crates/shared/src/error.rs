@@ -18,6 +18,11 @@ pub enum SharedError {
     TooNew { place: String, found: u64, known: u64 },
     #[error("{place} is damaged: {problem}")]
     Damaged { place: String, problem: String },
+    /// Records that somebody knew are not there any more.
+    #[error(
+        "{place} is damaged: its log ends at record {seq}, and {witness} says that there was record {known}"
+    )]
+    Cut { place: String, seq: u64, known: u64, witness: String },
     /// Not understood, or no client can be made for it.
     #[error("the shared root cannot be opened: {0}")]
     Url(String),

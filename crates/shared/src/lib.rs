@@ -4,7 +4,7 @@
 //!   root            who the root is           node.rs    who is there, what it reads, its time
 //!   part_files.rs,  parts in the store,       duty.rs    who does which background work
 //!   read_through.rs for writers and readers   sharing.rs following the log, telling the others
-//!   fetches.rs      those on their way
+//!   fetches.rs      those on their way        known_seq  how far it went
 //!   local_files.rs  those this machine has    open.rs    all of it together
 //! ```
 //!
@@ -20,6 +20,7 @@ pub mod local_files;
 pub mod fetches;
 pub mod part_files;
 pub mod read_through;
+pub mod known_seq;
 pub mod sharing;
 pub mod open;
 

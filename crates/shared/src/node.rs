@@ -59,6 +59,8 @@ pub struct Report {
     pub damaged: Vec<String>,
     /// Tables whose merges are to rest for it, as they are shown.
     pub resting: Vec<String>,
+    /// Why it cannot follow the log; empty if it can.
+    pub broken: String,
     /// Statements it is running.
     pub queries: u64,
     /// It does the background work that is its.
@@ -164,6 +166,24 @@ impl Member {
         Ok(())
     }
 
+    /// The last record of the log that any object of another node says was there, however old, and the object.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub fn last_known(&self) -> io::Result<Option<(u64, String)>> {
+        let mut last = None;
+        for object in self.objects.list(FOLDER, "")?.iter().filter(|object| object.key != self.key()) {
+            let said = match self.objects.get(&object.key) {
+                Ok(said) => decode(&said).unwrap_or_default(),
+                // It has left.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            last = last.max(Some((said.applied, self.objects.place(&object.key))));
+        }
+        Ok(last)
+    }
+
     /// The process ends, and says so.
     ///
     /// # Errors
@@ -243,6 +263,7 @@ fn encode(report: &Report) -> Bytes {
     line(&mut text, "writes_since_ms", &report.writes_since_ms);
     line(&mut text, "queries", &report.queries);
     line(&mut text, "works", &report.works);
+    line(&mut text, "broken", &report.broken);
     report.exports.iter().for_each(|export| line(&mut text, "export", export));
     report.damaged.iter().for_each(|table| line(&mut text, "damaged", table));
     report.resting.iter().for_each(|table| line(&mut text, "resting", table));
@@ -262,6 +283,7 @@ fn decode(bytes: &[u8]) -> Option<Report> {
             "horizon" => report.horizon = value.parse().ok()?,
             "writes_since_ms" => report.writes_since_ms = value.parse().ok()?,
             "queries" => report.queries = value.parse().ok()?,
+            "broken" => value.clone_into(&mut report.broken),
             "works" => report.works = value.parse().ok()?,
             "export" => report.exports.push(value.to_owned()),
             "damaged" => report.damaged.push(value.to_owned()),

@@ -16,6 +16,7 @@ use stores::{S3Environment, SharedBucket, StoreCache};
 use crate::counted::Counted;
 use crate::error::SharedError;
 use crate::fetches::Fetches;
+use crate::known_seq::KnownSeq;
 use crate::local_files::LocalFiles;
 use crate::node::{Member, Report};
 use crate::part_files::SharedParts;
@@ -81,7 +82,8 @@ pub fn open(
         machine: machine.clone(),
     };
     let catalog = Catalog::open_shared(&host, &root, CatalogConfig::default())?;
-    check_log(&catalog, &*objects, &member)?;
+    let known = KnownSeq::open(machine.clone(), &folder);
+    check_log(&catalog, &*objects, &member, &known)?;
     let local = |source| SharedError::Folder { path: folder.clone(), source };
     let bytes_max = match place.cache_bytes {
         Some(bytes) => bytes,
@@ -98,15 +100,22 @@ pub fn open(
         catalog,
         store,
         files: Arc::new(through),
-        sharing: Sharing::new(member, counts, Arc::clone(&machine.clock)),
+        sharing: Sharing::new(member, counts, Arc::clone(&machine.clock), known),
         lock,
     })
 }
 
 /// Whether the log goes as far as can be seen from outside of it: its first records, or its last ones, may have been deleted, and what is
 /// left would be a sound log of fewer rows.
-fn check_log(catalog: &Catalog, objects: &dyn Objects, member: &Member) -> Result<(), SharedError> {
-    let known = member.nodes().iter().map(|node| node.report.applied).max().unwrap_or(0);
+fn check_log(
+    catalog: &Catalog,
+    objects: &dyn Objects,
+    member: &Member,
+    kept: &KnownSeq,
+) -> Result<(), SharedError> {
+    let here = (kept.get(), kept.place());
+    let there = member.last_known().map_err(|source| member.unreachable(source))?;
+    let (known, witness) = there.into_iter().chain([here]).max().unwrap_or_default();
     let parts = || objects.list(PARTS, "").map_err(SharedError::unreachable(objects.place("")));
     let named_by_none = match catalog.seq() {
         Seq::ZERO => parts()?.into_iter().next(),
@@ -117,12 +126,15 @@ fn check_log(catalog: &Catalog, objects: &dyn Objects, member: &Member) -> Resul
     }
     // Another process may have begun the log, or gone on with it, since it was read.
     let seq = catalog.follow_others(catalog.host().clock.monotonic(), false, None)?.0;
-    let problem = match named_by_none {
-        Some(part) if seq == 0 => format!("its log is missing, and there is {}", part.key),
-        _ if seq < known => format!("its log ends at record {seq}, and a server knows record {known}"),
-        _ => return Ok(()),
-    };
-    Err(SharedError::Damaged { place: objects.place(""), problem })
+    let place = objects.place("");
+    match named_by_none {
+        Some(part) if seq == 0 => {
+            let problem = format!("its log is missing, and there is {}", part.key);
+            Err(SharedError::Damaged { place, problem })
+        }
+        _ if seq < known => Err(SharedError::Cut { place, seq, known, witness }),
+        _ => Ok(()),
+    }
 }
 
 /// The store of a URL.
@@ -159,7 +171,7 @@ mod tests {
     use host::{SimHost, SimStore};
 
     fn opened(store: &SimStore, applied: u64) -> Result<(), SharedError> {
-        let (machine, _world) = SimHost::new(1);
+        let (machine, _world) = SimHost::new(applied);
         let objects: Arc<dyn Objects> = Arc::new(store.client());
         let clock = Arc::new(StoreClock::new(Arc::clone(&machine.clock), store.now_ms()));
         let other = Member::new(Arc::clone(&objects), Arc::clone(&clock), &*machine.random);
@@ -169,7 +181,8 @@ mod tests {
         let (scratch, log) = ("/scratch".into(), ObjectLogConfig::default());
         let root = SharedRoot { objects: Arc::clone(&objects), scratch, log, machine: machine.clone() };
         let catalog = Catalog::open_shared(&machine, &root, CatalogConfig::default()).unwrap();
-        check_log(&catalog, &*objects, &member)
+        let kept = KnownSeq::open(machine.clone(), Path::new("/kept"));
+        check_log(&catalog, &*objects, &member, &kept)
     }
 
     #[test]
@@ -177,7 +190,12 @@ mod tests {
         let store = SimStore::new(1);
         assert!(opened(&store, 0).is_ok());
         let end = opened(&store, 7).unwrap_err().to_string();
-        assert!(end.contains("its log ends at record 0, and a server knows record 7"), "{end}");
+        assert!(
+            end.contains("its log ends at record 0, and") && end.contains("says that there was record 7"),
+            "{end}"
+        );
+        store.advance(std::time::Duration::from_secs(5 * 3600));
+        assert!(opened(&store, 0).is_err(), "however long ago it said so");
         let store = SimStore::new(1);
         store.client().put("data/t/p.parquet", "rows".into()).unwrap();
         let beginning = opened(&store, 0).unwrap_err().to_string();

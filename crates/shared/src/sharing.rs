@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::{Catalog, ExportState};
+use catalog::{Catalog, CatalogError, ExportState};
 use host::Clock;
 use model::TableId;
 use parking_lot::Mutex;
@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use crate::counted::Counts;
 use crate::duty::Duties;
 use crate::error::SharedError;
+use crate::known_seq::KnownSeq;
 use crate::node::{FORGOTTEN_MS, Member, Report};
 
 /// While statements come, the end of the log is looked at so often.
@@ -85,10 +86,16 @@ pub struct Sharing {
     asked: Mutex<Option<Duration>>,
     /// When files that nothing names were looked for last.
     swept: Mutex<Option<Duration>>,
+    /// What the next process in this folder is told.
+    known: KnownSeq,
+    /// Why the log cannot be followed: a record is not what it should be.
+    broken: Mutex<Option<String>>,
+    /// What of that the others have been told.
+    told: Mutex<Option<String>>,
 }
 
 impl Sharing {
-    pub fn new(member: Member, counts: Arc<Counts>, machine: Arc<dyn Clock>) -> Sharing {
+    pub fn new(member: Member, counts: Arc<Counts>, machine: Arc<dyn Clock>, known: KnownSeq) -> Sharing {
         let (addresses, looked, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
         Sharing {
             member,
@@ -100,6 +107,9 @@ impl Sharing {
             asked,
             machine,
             swept: Mutex::default(),
+            known,
+            broken: Mutex::default(),
+            told: Mutex::default(),
         }
     }
 
@@ -136,6 +146,8 @@ impl Sharing {
         });
         let followed = catalog.follow_others(since, slept, patience);
         *self.failed.lock() = followed.is_err().then_some(since);
+        *self.broken.lock() =
+            followed.as_ref().err().filter(|error| is_broken(error)).map(ToString::to_string);
         followed?;
         // Whoever did not get to look has found out nothing about a sleep either.
         if catalog.known_at() >= since {
@@ -154,11 +166,34 @@ impl Sharing {
             // It reads nothing that others would have to keep.
             return self.member.leave().map_err(|source| self.member.unreachable(source));
         }
+        let found = self.broken.lock().clone();
+        let broken = found.clone().unwrap_or_default();
         self.member
-            .beat(Report { applied: seq.0, horizon: seq.1, ..report })
+            .beat(Report { applied: seq.0, horizon: seq.1, broken, ..report })
             .map_err(|source| self.member.unreachable(source))?;
+        *self.told.lock() = found;
+        // A disk that is full costs a check, and nothing else.
+        let _ = self.known.note(seq.0);
         catalog.set_others_horizon(self.member.others_horizon().map(model::Seq));
         Ok(())
+    }
+
+    /// Whether something was found that the others should hear at once.
+    pub fn has_news(&self) -> bool {
+        *self.broken.lock() != *self.told.lock()
+    }
+
+    /// Why nobody should write down what the log says: this process, or another one, has met a record that does not follow those
+    /// before it. Who wrote on behind such a record does not see it.
+    pub fn doubts_log(&self) -> Option<String> {
+        let own = self.broken.lock().clone();
+        let told = || {
+            self.member
+                .of_others(|report| vec![report.broken.clone()])
+                .into_iter()
+                .find(|why| !why.is_empty())
+        };
+        own.or_else(told)
     }
 
     /// Whether no server is writing an export: none says so, and it is old enough for its server to have been forgotten.
@@ -205,4 +240,9 @@ impl Sharing {
     pub fn duties(&self) -> Duties {
         Duties::of(&self.member)
     }
+}
+
+/// Whether what keeps the log from being followed is in the log, and not on the way to it.
+fn is_broken(error: &CatalogError) -> bool {
+    matches!(error, CatalogError::NotFollowed(why) if why.is_of_bytes())
 }

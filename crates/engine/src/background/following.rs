@@ -6,9 +6,10 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use boundary::error::Error;
+use boundary::error::{Error, ErrorKind};
 use boundary::ledgers::errors::Whose;
-use model::TableId;
+use catalog::{Catalog, CatalogError};
+use model::{ErrorCode, TableId};
 use shared::node::BEAT_MS;
 use shared::sharing::LOOKED_MAX;
 use shared::sharing::Resting;
@@ -62,6 +63,10 @@ fn follow(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
     // Whoever commits knows the end of the log without a look.
     let since = services.host.clock.monotonic().saturating_sub(LOOKED_MAX);
     let followed = catch_up(services, since, None);
+    if sharing.has_news() {
+        // Who hears of it later, with the next beat, has perhaps written a checkpoint before.
+        let _told = tell(services, sharing);
+    }
     (followed, sharing.pause(services.host.clock.monotonic()))
 }
 
@@ -97,12 +102,31 @@ fn beat(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
 }
 
 /// Tells the others, and takes in what they say; blocks.
-fn tell(services: &Services, sharing: &Sharing) -> Result<(), Error> {
+pub(crate) fn tell(services: &Services, sharing: &Sharing) -> Result<(), Error> {
     sharing.beat(&services.catalog, report(services))?;
     let damaged = sharing.member.of_others(|report| report.damaged.clone());
     let tables = damaged.iter().filter_map(|table| TableId::parse(table));
     services.store.health().set_damaged_elsewhere(tables.collect());
     Ok(())
+}
+
+/// Writes a checkpoint, unless some server has found that the log is not what it should be: a checkpoint would hide that.
+///
+/// # Errors
+/// The store fails, or there is such a doubt.
+pub(crate) fn checkpoint<T>(
+    services: &Services,
+    write: impl FnOnce(&Catalog) -> Result<T, CatalogError>,
+) -> Result<(), Error> {
+    match services.sharing.as_ref().and_then(Sharing::doubts_log) {
+        Some(why) => Err(Error::new(
+            ErrorKind::Corruption,
+            ErrorCode::CORRUPTED_DATA,
+            format!("no checkpoint is written while a server cannot follow the log: {why}"),
+        )
+        .with_hint("put back from a copy what was deleted or changed below stream/")),
+        None => Ok(write(&services.catalog).map(drop)?),
+    }
 }
 
 /// Lets the merges of a table rest on the other servers, who hear of it within two beats; `None` without others. Blocks until

@@ -165,8 +165,8 @@ fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
     if services.sharing.is_some() && is_mine {
         journal::finish_leftovers(services);
     }
-    if is_mine && let Err(error) = catalog.checkpoint_if_due() {
-        first_error.get_or_insert(error.into());
+    if is_mine && let Err(error) = following::checkpoint(services, Catalog::checkpoint_if_due) {
+        first_error.get_or_insert(error);
     }
     first_error.map_or(Ok(false), Err)
 }

@@ -3,8 +3,8 @@
 //! Must not know: queries.
 
 pub(crate) mod merging;
-pub(crate) mod shutdown;
 pub(crate) mod following;
+pub(crate) mod shutdown;
 pub(crate) mod optimize;
 pub(crate) mod scrub;
 pub(crate) mod loops;

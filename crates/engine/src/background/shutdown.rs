@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use boundary::error::Error;
+use catalog::Catalog;
 
+use crate::background::following;
 use crate::background::merging::flush_table;
 use crate::context::database::Database;
 
@@ -29,8 +31,11 @@ impl Database {
             for table in waiting {
                 flush_table(&services, table)?;
             }
-            services.catalog.checkpoint()?;
-            Ok(())
+            if let Some(sharing) = &services.sharing {
+                // What the others have found is to be known; who does not say has found nothing.
+                let _heard = following::tell(&services, sharing);
+            }
+            following::checkpoint(&services, Catalog::checkpoint)
         };
         let done = self.services.runtimes.spawn_blocking("settle", work).await;
         done.map_err(|e| Error::internal(e.to_string()))?
