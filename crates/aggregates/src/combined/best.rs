@@ -2,9 +2,12 @@
 //!
 //! Invariant: the accumulator has seen exactly the rows of the best value so far; NULL is no value.
 
-use arrow::array::{Array, ArrayRef, UInt32Array};
+use std::cmp::Ordering;
+
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::compute::take;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
@@ -29,21 +32,29 @@ impl Best {
         Ok(Self { factory, parameters, greatest, converter, by, best: None, inner })
     }
 
-    /// The rows of the best value, when it is not worse than the best so far; a better one starts anew.
-    fn chosen(&mut self, by: &ArrayRef) -> Result<Vec<usize>> {
+    /// The rows of the best value, when it is not worse than the best so far; a better one starts anew. Rows of `absent` are none.
+    fn chosen(&mut self, by: &ArrayRef, absent: Option<&NullBuffer>) -> Result<Vec<usize>> {
         let rows = self.converter.convert_columns(std::slice::from_ref(by))?;
-        let nulls = by.logical_nulls();
-        let present = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
-        let candidates: Vec<usize> = (0..by.len()).filter(present).collect();
-        let best = match self.greatest {
-            true => candidates.iter().copied().max_by(|a, b| rows.row(*a).cmp(&rows.row(*b))),
-            false => candidates.iter().copied().min_by(|a, b| rows.row(*a).cmp(&rows.row(*b))),
+        let absent = NullBuffer::union(by.logical_nulls().as_ref(), absent);
+        let present = |row: &usize| absent.as_ref().is_none_or(|absent| absent.is_valid(*row));
+        let numbers = numbers(by);
+        // NaN is worse than any number; the order of rows has it above all.
+        let is_number = |row: usize| numbers.as_ref().is_none_or(|numbers| numbers.value(row));
+        let order = |a: usize, b: usize| {
+            let order = rows.row(a).cmp(&rows.row(b));
+            let order = if self.greatest { order } else { order.reverse() };
+            is_number(a).cmp(&is_number(b)).then(order)
         };
-        let Some(best) = best else { return Ok(vec![]) };
-        let order = self.best.as_ref().map(|(known, _)| rows.row(best).cmp(&known.row()));
-        match order.map(|order| if self.greatest { order.reverse() } else { order }) {
-            Some(std::cmp::Ordering::Greater) => return Ok(vec![]),
-            Some(std::cmp::Ordering::Equal) => {}
+        let candidates: Vec<usize> = (0..by.len()).filter(present).collect();
+        let Some(best) = candidates.iter().copied().max_by(|a, b| order(*a, *b)) else { return Ok(vec![]) };
+        let against_known = self.best.as_ref().map(|(known, value)| {
+            let order = rows.row(best).cmp(&known.row());
+            let order = if self.greatest { order } else { order.reverse() };
+            is_number(best).cmp(&!is_nan(value)).then(order)
+        });
+        match against_known {
+            Some(Ordering::Less) => return Ok(vec![]),
+            Some(Ordering::Equal) => {}
             _ => {
                 self.best = Some((rows.row(best).owned(), ScalarValue::try_from_array(by, best)?));
                 self.inner = self.factory.make()?;
@@ -51,6 +62,37 @@ impl Best {
         }
         Ok(candidates.into_iter().filter(|row| rows.row(*row) == rows.row(best)).collect())
     }
+}
+
+/// Of floats, which are numbers.
+fn numbers(by: &ArrayRef) -> Option<BooleanBuffer> {
+    let flags = |is_nan: &dyn Fn(usize) -> bool| BooleanBuffer::collect_bool(by.len(), |row| !is_nan(row));
+    match by.data_type() {
+        DataType::Float64 => {
+            let values = by.as_primitive::<Float64Type>();
+            Some(flags(&|row| values.value(row).is_nan()))
+        }
+        DataType::Float32 => {
+            let values = by.as_primitive::<Float32Type>();
+            Some(flags(&|row| values.value(row).is_nan()))
+        }
+        _ => None,
+    }
+}
+
+fn is_nan(value: &ScalarValue) -> bool {
+    match value {
+        ScalarValue::Float64(Some(number)) => number.is_nan(),
+        ScalarValue::Float32(Some(number)) => number.is_nan(),
+        _ => false,
+    }
+}
+
+/// The rows in which a column is NULL.
+fn any_null(columns: &[ArrayRef]) -> Option<NullBuffer> {
+    columns
+        .iter()
+        .fold(None, |nulls, column| NullBuffer::union(nulls.as_ref(), column.logical_nulls().as_ref()))
 }
 
 fn picked(columns: &[ArrayRef], rows: &[usize]) -> Result<Vec<ArrayRef>> {
@@ -61,7 +103,8 @@ fn picked(columns: &[ArrayRef], rows: &[usize]) -> Result<Vec<ArrayRef>> {
 impl Accumulator for Best {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let place = values.len() - self.parameters - 1;
-        let rows = self.chosen(&values[place])?;
+        // As without the combinator, a row is passed over that has a NULL anywhere.
+        let rows = self.chosen(&values[place], any_null(&values[..place]).as_ref())?;
         if rows.is_empty() {
             return Ok(());
         }
@@ -90,7 +133,7 @@ impl Accumulator for Best {
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         let Some((by, inner)) = states.split_first() else { return Ok(()) };
-        let rows = self.chosen(by)?;
+        let rows = self.chosen(by, None)?;
         if rows.is_empty() {
             return Ok(());
         }
