@@ -81,12 +81,13 @@ impl CheckedFile {
         cache: Arc<FileMetadataCache>,
         checks: Arc<PartChecks>,
         of: &PartitionedFile,
+        reads_all: bool,
     ) -> ParquetResult<CheckedFile> {
         let scanned = of.extension::<ScannedPart>().cloned();
         let scanned =
             scanned.ok_or_else(|| ParquetError::General(format!("{} is scanned as no part", of.path())))?;
         let (meta, footer) = (of.object_meta.clone(), None);
-        let ahead = checks.reads_ahead().then(ReadAhead::default);
+        let ahead = checks.reads_ahead().then(|| ReadAhead::new(reads_all));
         Ok(CheckedFile { file, store, cache, checks, meta, scanned, footer, ahead })
     }
 

@@ -60,7 +60,8 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
     };
     let footers = runtime.cache_manager.get_file_metadata_cache();
     let groups = file_groups(&scan, state.config_options().execution.target_partitions);
-    let mut readers = PartReaderFactory::new(store, footers, checks).in_order(&groups);
+    let mut readers = PartReaderFactory::new(store, footers, checks)
+        .in_order(&groups, scan.predicate.is_none() && scan.limit.is_none());
     if let Some(unpacked) = state.config().get_extension::<UnpackedPages>() {
         readers = readers.with_unpacked(unpacked, columns_read(&scan));
     }

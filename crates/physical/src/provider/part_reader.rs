@@ -38,6 +38,8 @@ pub(super) struct PartReaderFactory {
     /// The parts in about the order in which they are opened, if it pays to read ahead, and the places of them.
     order: Vec<Arc<PartDescriptor>>,
     places: HashMap<PartId, usize>,
+    /// Nothing lets a reader pass over rows.
+    reads_all: bool,
 }
 
 /// The footers of so many parts are fetched while one is read.
@@ -51,11 +53,12 @@ impl PartReaderFactory {
     ) -> Self {
         let inner = CachedParquetFileReaderFactory::new(Arc::clone(&store), Arc::clone(&cache));
         let (order, places) = (Vec::new(), HashMap::new());
-        PartReaderFactory { inner, store, cache, checks, unpacked: None, order, places }
+        PartReaderFactory { inner, store, cache, checks, unpacked: None, order, places, reads_all: false }
     }
 
     /// The same, which knows the parts that are going to be opened.
-    pub(super) fn in_order(mut self, groups: &[FileGroup]) -> Self {
+    pub(super) fn in_order(mut self, groups: &[FileGroup], reads_all: bool) -> Self {
+        self.reads_all = reads_all;
         if self.checks.reads_ahead() {
             let scanned =
                 groups.iter().flat_map(FileGroup::iter).filter_map(|file| file.extension::<ScannedPart>());
@@ -102,7 +105,10 @@ impl ParquetFileReaderFactory for PartReaderFactory {
         let (store, cache, checks) =
             (Arc::clone(&self.store), Arc::clone(&self.cache), Arc::clone(&self.checks));
         let inner = self.inner.create_reader(partition_index, file.clone(), metadata_size_hint, metrics)?;
-        Ok(Box::new(PartReader { inner: CheckedFile::new(inner, store, cache, checks, &file)?, pages }))
+        Ok(Box::new(PartReader {
+            inner: CheckedFile::new(inner, store, cache, checks, &file, self.reads_all)?,
+            pages,
+        }))
     }
 }
 

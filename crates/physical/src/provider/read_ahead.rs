@@ -25,15 +25,21 @@ pub(super) struct ReadAhead {
     last: Option<usize>,
     /// How many row groups to fetch behind that one.
     groups: usize,
+    /// Every row group will be read, so there is nothing to wait for.
+    reads_all: bool,
     /// Of each leaf of the schema the row group up to which it has been fetched.
     fetched: BTreeMap<usize, usize>,
 }
 
 impl ReadAhead {
+    /// `reads_all`: nothing lets the reader pass over row groups, or end before the last.
+    pub(super) fn new(reads_all: bool) -> ReadAhead {
+        ReadAhead { reads_all, ..ReadAhead::default() }
+    }
+
     /// Takes note of ranges that are read now, and answers with those that will be read soon.
     pub(super) fn note(&mut self, footer: &ParquetMetaData, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
-        let read: Vec<(usize, usize)> =
-            ranges.iter().filter_map(|range| whole_chunk(footer, range)).collect();
+        let read = whole_chunks(footer, ranges);
         let Some((group, _)) = read.iter().max().copied() else { return Vec::new() };
         match self.last {
             // Another step of reading the same rows.
@@ -41,7 +47,7 @@ impl ReadAhead {
             Some(last) if last + 1 == group => {
                 self.groups = (self.groups * 2).clamp(GROUPS_FIRST, GROUPS_MAX);
             }
-            _ => self.groups = 0,
+            _ => self.groups = if self.reads_all { GROUPS_FIRST } else { 0 },
         }
         self.last = Some(group);
         let mut ahead = Vec::new();
@@ -65,23 +71,35 @@ impl ReadAhead {
     }
 }
 
-/// The row group and the leaf of which the range is most, if it is of one.
-fn whole_chunk(footer: &ParquetMetaData, range: &Range<u64>) -> Option<(usize, usize)> {
+/// The row groups and leaves of which the ranges are most: a chunk may be asked for page by page.
+fn whole_chunks(footer: &ParquetMetaData, ranges: &[Range<u64>]) -> Vec<(usize, usize)> {
+    let mut read: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    for range in ranges {
+        if let Some(chunk) = chunk_of(footer, range.start) {
+            *read.entry(chunk).or_default() += range.end - range.start;
+        }
+    }
+    let is_whole = |((group, leaf), bytes): ((usize, usize), u64)| {
+        let length = footer.row_group(group).column(leaf).byte_range().1;
+        (bytes * 100 >= length * WHOLE_PERCENT).then_some((group, leaf))
+    };
+    read.into_iter().filter_map(is_whole).collect()
+}
+
+/// The row group and the leaf of a byte.
+fn chunk_of(footer: &ParquetMetaData, byte: u64) -> Option<(usize, usize)> {
     let groups = footer.row_groups();
     let begin = |group: usize| groups[group].columns().iter().map(|chunk| chunk.byte_range().0).min();
     let (mut low, mut high) = (0, groups.len());
     while low + 1 < high {
         let middle = low.midpoint(high);
         match begin(middle) {
-            Some(begin) if begin <= range.start => low = middle,
+            Some(begin) if begin <= byte => low = middle,
             _ => high = middle,
         }
     }
-    let chunks = groups.get(low)?.columns().iter().map(|chunk| chunk.byte_range()).enumerate();
-    let of = |(begin, length): &(u64, u64)| *begin <= range.start && range.start < begin + length;
-    let (leaf, (_, length)) = chunks.into_iter().find(|(_, bytes)| of(bytes))?;
-    let is_whole = (range.end - range.start) * 100 >= length * WHOLE_PERCENT;
-    is_whole.then_some((low, leaf))
+    let mut chunks = groups.get(low)?.columns().iter().map(|chunk| chunk.byte_range());
+    chunks.position(|(begin, length)| begin <= byte && byte < begin + length).map(|leaf| (low, leaf))
 }
 
 #[cfg(test)]
@@ -122,10 +140,18 @@ mod tests {
         assert_eq!(ahead.note(&footer, &[chunk(2, 0)]), [chunk(4, 0), chunk(5, 0), chunk(6, 0)]);
         assert_eq!(ahead.note(&footer, &[chunk(3, 0)]), [chunk(7, 0), chunk(8, 0), chunk(9, 0)]);
         assert!(ahead.note(&footer, &[chunk(4, 0)]).is_empty(), "all of it is on its way");
+        assert_eq!(ReadAhead::new(true).note(&footer, &[chunk(0, 0)]), [chunk(1, 0), chunk(2, 0)]);
         let mut jumping = ReadAhead::default();
         assert!([5, 2, 8, 0].iter().all(|group| jumping.note(&footer, &[chunk(*group, 0)]).is_empty()));
         let mut pages = ReadAhead::default();
         let half = |group| chunk(group, 0).start..chunk(group, 0).start + 40;
         assert!((0..9).all(|group| pages.note(&footer, &[half(group)]).is_empty()), "pages are chosen");
+        let both = |group| [half(group), half(group).end..chunk(group, 0).end];
+        assert!(pages.note(&footer, &both(0)).is_empty());
+        assert_eq!(
+            pages.note(&footer, &both(1)),
+            [chunk(2, 0), chunk(3, 0)],
+            "page by page, but all of them"
+        );
     }
 }
