@@ -159,7 +159,9 @@ impl LocalFiles {
         if kept.is_err() {
             let _ = self.host.disk.remove_file(unfinished);
         } else {
-            self.discard(self.kept.lock().pieces_in(&name, 0..u64::MAX));
+            // In a statement of its own, or the lock would be held while they are discarded.
+            let pieces = self.kept.lock().pieces_in(&name, 0..u64::MAX);
+            self.discard(pieces);
         }
         kept
     }
