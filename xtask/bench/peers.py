@@ -14,6 +14,9 @@ import time
 
 CLOSING_LINE = re.compile(r"Elapsed: ([0-9.]+) sec\.")
 
+# Of the endpoints, which serve everybody.
+KEYS = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_REGION": "us-east-1"}
+
 CHDB_CHILD = r"""
 import json, sys, time
 from chdb import session
@@ -42,12 +45,21 @@ class Run:
 
 def gristmill(binary, path, statements):
     """Runs statements with `gristmill local` on the folder `path`."""
+    return local(binary, ["--path", path], statements)
+
+
+def shared(binary, url, kept, statements):
+    """The same on a root in a bucket, with the folder `kept` beside it."""
+    return local(binary, ["--shared", url, "--cache", kept], statements)
+
+
+def local(binary, place, statements):
     marked = []
     for statement in statements:
         marked += [statement, f"SELECT '{ANSWER_END}'"]
-    command = [binary, "local", "--path", path, "--stats", "--format", "TabSeparated", "-q", ";\n".join(marked)]
+    command = [binary, "local", *place, "--stats", "--format", "TabSeparated", "-q", ";\n".join(marked)]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env={**os.environ, **KEYS})
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0), err.seek(0)
@@ -80,8 +92,8 @@ def chdb(path, statements):
 class Endpoint:
     """`gristmill s3-endpoint` over a folder, for as long as the `with` lasts."""
 
-    def __init__(self, binary, folder, latency_ms=0):
-        command = [binary, "s3-endpoint", "--path", folder, "--port", "0"]
+    def __init__(self, binary, folder, latency_ms=0, port=0):
+        command = [binary, "s3-endpoint", "--path", folder, "--port", str(port)]
         command += ["--latency-ms", str(latency_ms)] if latency_ms else []
         self.child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.url = self.child.stdout.readline().split(" ")[0].strip()

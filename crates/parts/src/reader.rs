@@ -46,7 +46,8 @@ pub fn open_part(store: &PartStore, part: &PartDescriptor) -> Result<PartReader,
         return Err(PartError::UnknownFormat { part: part.id, format: part.format });
     }
     let opened = match open_checked(store, part) {
-        Err(error) if error.is_damage() && store.storage().forget_copy(&part.location.key) => {
+        Err(error) if error.is_damage() && store.storage().is_far() => {
+            store.storage().forget_copy(&part.location.key);
             open_checked(store, part)
         }
         opened => opened,

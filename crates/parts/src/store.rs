@@ -128,7 +128,14 @@ impl PartStore {
     /// # Errors
     /// It is missing, which is damage, or cannot be read.
     pub(crate) fn open(&self, part: &PartDescriptor) -> Result<Arc<dyn DiskRead>, PartError> {
-        self.storage.open(&part.location.key).map_err(|error| PartError::unopened(part.id, error))
+        let open =
+            || self.storage.open(&part.location.key).map_err(|error| PartError::unopened(part.id, error));
+        let file = open()?;
+        match file.len() {
+            // A copy that is shorter than the file; one of the storage itself is found out by whoever reads it.
+            Ok(bytes) if bytes != part.bytes && self.storage.forget_copy(&part.location.key) => open(),
+            _ => Ok(file),
+        }
     }
 
     /// Begins the file of a part; the path is for messages.
@@ -178,6 +185,21 @@ impl PartStore {
         &self,
         part: &PartDescriptor,
         mut rest: impl FnMut(u64) -> bool,
+    ) -> Result<bool, PartError> {
+        match self.compare_once(part, &mut rest) {
+            Err(error) if error.is_damage() && self.storage.is_far() => {
+                // Perhaps only a copy is damaged.
+                self.storage.forget_copy(&part.location.key);
+                self.compare_once(part, &mut rest)
+            }
+            compared => compared,
+        }
+    }
+
+    fn compare_once(
+        &self,
+        part: &PartDescriptor,
+        rest: &mut dyn FnMut(u64) -> bool,
     ) -> Result<bool, PartError> {
         let path = self.path(part);
         let file = self.open(part)?;

@@ -22,6 +22,8 @@ use crate::local_files::LocalFiles;
 
 /// Ranges that lie so near to each other are fetched together: a request costs more than the bytes between.
 const GAP_BYTES: u64 = 64 << 10;
+/// With room for less beside the store nothing is fetched ahead.
+const KEPT_MIN: u64 = 256 << 20;
 /// How often something is asked for before it is given up, and the first pause between two.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -83,6 +85,10 @@ impl Fetches {
 
     /// Begins to fetch ranges that will be read soon, unless they are here or on their way. Returns at once.
     pub fn ahead(self: &Arc<Self>, key: &str, ranges: &[Range<u64>]) {
+        if self.files.bytes_max() < KEPT_MIN {
+            // They would be gone before they are read.
+            return;
+        }
         let missing = ranges.iter().filter(|range| !self.files.has(key, range)).cloned();
         let _flights = self.begin(key, &missing.collect::<Vec<_>>());
     }

@@ -79,7 +79,9 @@ impl Kept {
         if let Some((whole, range)) = piece_of(name)
             && let Some(pieces) = self.pieces.get_mut(whole)
         {
-            pieces.remove(&range.start);
+            if pieces.get(&range.start) == Some(&range.end) {
+                pieces.remove(&range.start);
+            }
             if pieces.is_empty() {
                 self.pieces.remove(whole);
             }
@@ -126,7 +128,13 @@ impl LocalFiles {
             disk.create_dir_all(&files.folder.join(name))?;
         }
         for entry in disk.list(&files.folder.join(KEPT))? {
-            files.note(&entry.name, entry.bytes);
+            match piece_of(&entry.name) {
+                // Its end is missing, or it is no file.
+                Some((_, range)) if range.end - range.start != entry.bytes => {
+                    let _ = disk.remove_file(&files.path(&entry.name));
+                }
+                _ => files.note(&entry.name, entry.bytes),
+            }
         }
         Ok(files)
     }
@@ -134,6 +142,11 @@ impl LocalFiles {
     /// Where all of it is.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Bytes that may be kept.
+    pub fn bytes_max(&self) -> u64 {
+        self.bytes_max
     }
 
     /// Bytes kept now.
@@ -356,8 +369,17 @@ mod tests {
         );
         files.keep_piece("data/t/a.parquet", 10, &bytes[10..20]).unwrap();
         assert_eq!(files.bytes(), 55, "it is here already");
-        let again = LocalFiles::open(host, folder.path(), 100).unwrap();
-        assert_eq!(piece(&again, 58..60), Some(vec![58, 59]));
+        files.keep_piece("data/t/a.parquet", 70, &bytes[70..75]).unwrap();
+        files.keep_piece("data/t/a.parquet", 70, &bytes[70..80]).unwrap();
+        assert_eq!(
+            piece(&files, 76..80),
+            Some(bytes[76..80].to_vec()),
+            "the one it replaces began there, too"
+        );
+        let short = folder.path().join("parts/t_a.parquet@80-85");
+        host.disk.create(&short).unwrap().append(&bytes[80..83]).unwrap();
+        let again = LocalFiles::open(host, folder.path(), 150).unwrap();
+        assert_eq!((piece(&again, 58..60), piece(&again, 80..85)), (Some(vec![58, 59]), None));
         keep(&again, "data/t/a.parquet", 90);
         assert_eq!((again.bytes(), piece(&again, 58..60)), (90, None), "the whole file replaces its pieces");
         assert!(again.forget("data/t/a.parquet") && !again.forget("data/t/a.parquet"));

@@ -72,6 +72,8 @@ pub(super) struct CheckedFile {
     scanned: ScannedPart,
     footer: Option<Arc<PartFooter>>,
     ahead: Option<ReadAhead>,
+    /// Whether damage was met that may be of a copy on this machine: what is read again is from the storage.
+    reads_again: bool,
 }
 
 impl CheckedFile {
@@ -88,11 +90,13 @@ impl CheckedFile {
             scanned.ok_or_else(|| ParquetError::General(format!("{} is scanned as no part", of.path())))?;
         let (meta, footer) = (of.object_meta.clone(), None);
         let ahead = checks.reads_ahead().then(|| ReadAhead::new(reads_all));
-        Ok(CheckedFile { file, store, cache, checks, meta, scanned, footer, ahead })
+        let reads_again = false;
+        Ok(CheckedFile { file, store, cache, checks, meta, scanned, footer, ahead, reads_again })
     }
 
     /// The footer; read again if a copy of this machine was damaged.
     async fn footer(&mut self) -> ParquetResult<Arc<PartFooter>> {
+        self.reads_again = false;
         match self.footer_once().await {
             Err(error) if is_of_copy(&error) => self.footer_once().await,
             footer => footer,
@@ -131,7 +135,10 @@ impl CheckedFile {
         let part = Arc::clone(&self.scanned.part);
         if let Some(tail) = tail_range(&part) {
             let read = self.store.get_ranges(&self.meta.location, std::slice::from_ref(&tail)).await;
-            let read = read.map_err(|e| self.explained(ParquetError::External(Box::new(e))))?;
+            let read = match read {
+                Ok(read) => read,
+                Err(error) => return Err(self.explained(ParquetError::External(Box::new(error))).await),
+            };
             let tail = read.into_iter().next().unwrap_or_default();
             let decoded = PartFooter::decode(&self.checks.store, &part, &tail, true);
             return decoded.map_err(|error| self.damage(error));
@@ -146,21 +153,25 @@ impl CheckedFile {
     }
 
     async fn read(&mut self, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
-        match self.read_once(ranges.clone()).await {
-            Err(error) if is_of_copy(&error) => self.read_once(ranges).await,
+        match self.read_once(ranges.clone(), false).await {
+            Err(error) if is_of_copy(&error) => self.read_once(ranges, true).await,
             read => read,
         }
     }
 
-    async fn read_once(&mut self, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
+    async fn read_once(&mut self, ranges: Vec<Range<u64>>, is_again: bool) -> ParquetResult<Vec<Bytes>> {
         let footer = self.footer().await?;
+        self.reads_again = is_again;
         let pages = ranges.iter().map(|range| footer.pages_around(range));
         let pages: Vec<Range<u64>> = pages.collect::<Result<_, _>>().map_err(|error| self.damage(error))?;
         if let Some(ahead) = &mut self.ahead {
             let ahead = ahead.note(footer.metadata(), &ranges);
             self.checks.fetch_ahead(&self.scanned.part, &ahead);
         }
-        let read = self.file.get_byte_ranges(pages.clone()).await.map_err(|error| self.explained(error))?;
+        let read = match self.file.get_byte_ranges(pages.clone()).await {
+            Ok(read) => read,
+            Err(error) => return Err(self.explained(error).await),
+        };
         let mut answers = Vec::with_capacity(ranges.len());
         for ((bytes, pages), range) in read.into_iter().zip(pages).zip(ranges) {
             footer.check(pages.start, &bytes).map_err(|error| self.damage(error))?;
@@ -170,26 +181,38 @@ impl CheckedFile {
         Ok(answers)
     }
 
-    /// A file that is shorter than it was is damaged, whatever the store says.
-    fn explained(&self, error: ParquetError) -> ParquetError {
-        let (store, part) = (&self.checks.store, &self.scanned.part);
-        match store.storage().find(&part.location.key) {
-            Ok(Some(bytes)) if bytes < part.bytes => self.damage(PartError::Damaged {
-                part: part.id,
-                message: format!("it has {bytes} bytes where {} were written", part.bytes),
-            }),
-            Ok(None) => {
+    /// A file that is shorter than it was, or gone, is damaged, whatever the store says.
+    async fn explained(&mut self, error: ParquetError) -> ParquetError {
+        let (checks, part) = (Arc::clone(&self.checks), Arc::clone(&self.scanned.part));
+        let find = move || checks.store.storage().find(&part.location.key);
+        // It may wait for a store that does not answer.
+        let found = self.checks.runtimes.spawn_blocking("find part", find).await;
+        let part = &self.scanned.part;
+        match found {
+            Ok(Ok(Some(bytes))) if bytes < part.bytes => {
+                let message = format!("it has {bytes} bytes where {} were written", part.bytes);
+                self.damage(PartError::Damaged { part: part.id, message })
+            }
+            Ok(Ok(None)) => {
                 let message = "its file is missing".to_owned();
                 self.damage(PartError::Damaged { part: part.id, message })
+            }
+            // The store is gone, and says nothing of the part.
+            Ok(Err(unreachable)) => {
+                let ScannedPart { part, table } = &self.scanned;
+                ParquetError::External(Box::new(PhysicalError::of_part(unreachable, table, part)))
             }
             _ => error,
         }
     }
 
-    /// Notes damage, and says of which table and part it is.
-    fn damage(&self, error: PartError) -> ParquetError {
+    /// Notes damage, and says of which table and part it is; unless it may be of a copy on this machine, which is forgotten.
+    fn damage(&mut self, error: PartError) -> ParquetError {
         let ScannedPart { part, table } = &self.scanned;
-        if self.checks.store.storage().forget_copy(&part.location.key) {
+        let storage = self.checks.store.storage();
+        if storage.is_far() && !self.reads_again {
+            storage.forget_copy(&part.location.key);
+            self.reads_again = true;
             return ParquetError::External(Box::new(DamagedCopy));
         }
         self.checks.store.health().note_error(part.table, &error);
