@@ -167,7 +167,28 @@ def opened(run):
     return table(["", "Gristmill", "ClickHouse", "ratio"], rows)
 
 
-SECTIONS = {"load": load, "query": query, "final": load, "insert": insert, "read": read, "http": http, "open": opened}
+def shared(run):
+    def price(name, figure="price"):
+        line = run.line(name, figure)
+        return f"{float(line['ratio']):.2f}x" if line else "-"
+
+    load = "load of posts, loopback"
+    more = run.ours(f"{load}: peak memory above the folder's")
+    loads = [["time", run.ours(load), price(f"{load}: shared root over folder"), run.theirs(load), run.ratio(load)],
+             ["peak memory", run.ours(f"{load}: peak memory"), f"{more} more", run.theirs(f"{load}: peak memory"),
+              run.ratio(f"{load}: peak memory")]]
+    asked = []
+    for name in run.measures("^[^:]*, cold, [0-9]+ ms$"):
+        gain, warm = price(f"{name}: without read-ahead over with it", "gain"), name.replace(", cold, ", ", warm, ")
+        asked.append([name, run.ours(name), run.theirs(name), run.ratio(name), gain, price(f"{warm}: shared root over folder")])
+    return (
+        table(["load of a million posts", "shared root", "over a folder", "ClickHouse, S3 disk", "ratio"], loads)
+        + "\n" + table(["", "shared root", "ClickHouse, S3 disk", "ratio", "without read-ahead", "warm, over a folder"], asked)
+    )
+
+
+SECTIONS = {"load": load, "query": query, "final": load, "insert": insert, "read": read, "http": http, "open": opened,
+            "shared": shared}
 
 
 def section(folder, benchmark):
