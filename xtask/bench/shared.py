@@ -68,6 +68,15 @@ def load(args, source, places, out):
     out.add_ours("load of posts, loopback: peak memory above the folder's", ("median", "MB", f"{more / 1e6:.0f}"))
 
 
+def merge(args, places):
+    """One sorted part for each partition on every side, so that nothing is merged while it is asked."""
+    statements = [f"SET max_threads = {args.threads}", "OPTIMIZE TABLE posts FINAL"]
+    with places.endpoint(args.binary) as endpoint:
+        peers.gristmill(args.binary, places.of("folder"), statements)
+        peers.shared(args.binary, f"{endpoint.url}/{BUCKET}/db", places.fresh("kept"), statements)
+        peers.chdb(places.of("clickhouse"), statements)
+
+
 def ask(args, source, places, out):
     questions = [(name, sql) for name, sql in posts.questions(source) if "over S3" not in name]
     setup = [f"SET max_threads = {args.threads}", "SYSTEM STOP MERGES posts"]
@@ -113,6 +122,7 @@ def main():
     bucket = peers.generated(args.binary, args.cache, "posts", ["posts", "--rows", str(args.rows), "--seed", "1"])
     with peers.Endpoint(args.binary, bucket) as source:
         load(args, source.url, places, out)
+        merge(args, places)
         ask(args, source.url, places, out)
     out.append_to(args.docs)
 

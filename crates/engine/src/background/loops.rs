@@ -27,6 +27,8 @@ use crate::resolve::schema_file;
 const IDLE: Duration = Duration::from_secs(5);
 /// A large merge shall not keep small ones waiting.
 const MERGES_MIN: usize = 2;
+/// A process on a shared root merges nothing before it has run for so long.
+const MERGES_AFTER_MS: u64 = 10_000;
 /// After an error.
 const AFTER_ERROR: Duration = Duration::from_secs(30);
 
@@ -97,6 +99,11 @@ fn all_tables(catalog: &Catalog) -> Vec<Arc<TableState>> {
 fn merge_round(services: &Arc<Services>) -> Result<bool, Error> {
     if services.catalog.is_poisoned() {
         // Whatever is merged could not be committed.
+        return Ok(false);
+    }
+    let age_ms = services.now_ms().saturating_sub(services.started_ms);
+    if services.sharing.is_some() && age_ms < MERGES_AFTER_MS {
+        // Inputs are fetched whole, which does not pay for a process of one statement.
         return Ok(false);
     }
     let limits = MergeLimits { bytes_max: services.config.merge_bytes_max, ..MergeLimits::default() };
