@@ -9,6 +9,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,6 +17,7 @@ use futures::FutureExt as _;
 use futures::channel::oneshot;
 use futures::future::{BoxFuture, Shared};
 use host::{Host, Objects, Runtimes};
+use model::saturating::micros_of;
 use parking_lot::Mutex;
 
 use crate::local_files::LocalFiles;
@@ -24,6 +26,9 @@ use crate::local_files::LocalFiles;
 const GAP_BYTES: u64 = 64 << 10;
 /// With room for less beside the store nothing is fetched ahead.
 const KEPT_MIN: u64 = 256 << 20;
+/// A store that answers a small request in less time is as near as a disk: what is fetched ahead only competes with what is needed.
+const NEAR_MICROS: u64 = 3_000;
+const SMALL_BYTES: u64 = 1 << 20;
 /// How often something is asked for before it is given up, and the first pause between two.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -60,6 +65,8 @@ pub struct Fetches {
     files: Arc<LocalFiles>,
     runtimes: Runtimes,
     flights: Mutex<HashMap<String, Vec<Flight>>>,
+    /// About the least microseconds that a small request took lately; 0 if there was none.
+    answer_micros: AtomicU64,
 }
 
 impl fmt::Debug for Fetches {
@@ -75,7 +82,8 @@ impl Fetches {
         files: Arc<LocalFiles>,
         runtimes: Runtimes,
     ) -> Arc<Fetches> {
-        Arc::new(Fetches { host, objects, files, runtimes, flights: Mutex::default() })
+        let (flights, answer_micros) = (Mutex::default(), AtomicU64::new(0));
+        Arc::new(Fetches { host, objects, files, runtimes, flights, answer_micros })
     }
 
     /// Where it is waited for the store.
@@ -85,8 +93,9 @@ impl Fetches {
 
     /// Begins to fetch ranges that will be read soon, unless they are here or on their way. Returns at once.
     pub fn ahead(self: &Arc<Self>, key: &str, ranges: &[Range<u64>]) {
-        if self.files.bytes_max() < KEPT_MIN {
-            // They would be gone before they are read.
+        let answer = self.answer_micros.load(Ordering::Relaxed);
+        // They would be gone before they are read, or there is nothing to wait for.
+        if self.files.bytes_max() < KEPT_MIN || (1..NEAR_MICROS).contains(&answer) {
             return;
         }
         let missing = ranges.iter().filter(|range| !self.files.has(key, range)).cloned();
@@ -113,8 +122,10 @@ impl Fetches {
         let (sender, receiver) = oneshot::channel();
         let (fetches, key, asked) = (Arc::clone(self), key.to_owned(), range.clone());
         let _fetching = self.runtimes.spawn_blocking("part fetch", move || {
+            let began = fetches.host.clock.monotonic();
             let fetched =
                 again(&fetches.host, || fetches.objects.get_range(&key, asked.clone())).map_err(Arc::new);
+            fetches.note_answer(&asked, fetches.host.clock.monotonic().saturating_sub(began));
             // Whoever waits does not wait for the disk.
             let _ = sender.send(fetched.clone());
             if let Ok(bytes) = fetched {
@@ -126,6 +137,16 @@ impl Fetches {
         let gone = || Arc::new(io::Error::other("the fetch of a part ended early"));
         let arrival = receiver.map(move |fetched| fetched.unwrap_or_else(|_| Err(gone())));
         Flight { range, arrival: arrival.boxed().shared() }
+    }
+
+    /// The shortest time counts, for others have waited for each other; it grows again while none is so short.
+    fn note_answer(&self, range: &Range<u64>, took: Duration) {
+        if range.end - range.start <= SMALL_BYTES {
+            let took = micros_of(took).max(1);
+            let before = self.answer_micros.load(Ordering::Relaxed);
+            let now = if before == 0 { took } else { took.min(before + before / 8 + 1) };
+            self.answer_micros.store(now, Ordering::Relaxed);
+        }
     }
 
     fn landed(&self, key: &str, range: &Range<u64>) {

@@ -28,9 +28,6 @@ const NODES_MAX: usize = 16;
 const CREATE: &str =
     "CREATE TABLE events (id UInt64, at DateTime, name String) ENGINE = MergeTree ORDER BY id";
 
-/// A server that was killed stays in the list for ten minutes.
-const WHO_IS_THERE: &str = "SELECT host_address, port, is_active, last_seen, known_seq, version FROM system.nodes ORDER BY start_time";
-
 /// The command. Call from outside the runtimes.
 pub(super) fn run(nodes: usize, rows: u64, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
     if !(2..=NODES_MAX).contains(&nodes) {
@@ -95,8 +92,8 @@ impl Story {
 
         title("A new server: it has an empty cache folder and knows the bucket's address, nothing else.")?;
         self.start(nodes + 1, folder)?;
+        terminal::line("")?;
         self.count(nodes - 1, rows + 2 * SINGLE_INSERTS)?;
-        self.statement(0, "who is there", WHO_IS_THERE)?;
         print_steps(&self.steps)?;
         terminal::line(
             "\nYour own bucket: gristmill server --shared s3://bucket/prefix --cache DIR    (docs/shared.md)",
