@@ -24,6 +24,8 @@ use crate::local_files::LocalFiles;
 
 /// Ranges that lie so near to each other are fetched together: a request costs more than the bytes between.
 const GAP_BYTES: u64 = 64 << 10;
+/// Ranges are not put together beyond this: several requests at once bring more than one.
+const REQUEST_BYTES_MAX: u64 = 8 << 20;
 /// With room for less beside the store nothing is fetched ahead.
 const KEPT_MIN: u64 = 256 << 20;
 /// A store that answers a small request in less time is as near as a disk: what is fetched ahead only competes with what is needed.
@@ -183,7 +185,11 @@ fn merged<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> Vec<Range<u64>> {
     let mut merged: Vec<Range<u64>> = Vec::new();
     for range in sorted {
         match merged.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(GAP_BYTES) => {
+            Some(last) if range.end <= last.end => {}
+            Some(last)
+                if range.start <= last.end.saturating_add(GAP_BYTES)
+                    && range.end.saturating_sub(last.start) <= REQUEST_BYTES_MAX =>
+            {
                 last.end = last.end.max(range.end)
             }
             _ => merged.push(range),
@@ -201,6 +207,12 @@ mod tests {
         let near = GAP_BYTES;
         let ranges = [near * 9..near * 9 + 1, 5..9, 0..5, 9 + near..20 + near];
         assert_eq!(merged(ranges.iter()), [0..20 + near, near * 9..near * 9 + 1]);
+        let large = [
+            0..REQUEST_BYTES_MAX - 1,
+            REQUEST_BYTES_MAX - 1..REQUEST_BYTES_MAX,
+            REQUEST_BYTES_MAX..near * 999,
+        ];
+        assert_eq!(merged(large.iter()), [0..REQUEST_BYTES_MAX, REQUEST_BYTES_MAX..near * 999]);
         assert!(merged([].iter()).is_empty());
     }
 

@@ -202,6 +202,13 @@ impl CheckedFile {
                 let ScannedPart { part, table } = &self.scanned;
                 ParquetError::External(Box::new(PhysicalError::of_part(unreachable, table, part)))
             }
+            // It answers again, or answered too late.
+            _ if self.checks.store.storage().is_far() => {
+                let ScannedPart { part, table } = &self.scanned;
+                let path = self.checks.store.path(part);
+                let failed = PartError::disk("read", &path)(std::io::Error::other(error.to_string()));
+                ParquetError::External(Box::new(PhysicalError::of_part(failed, table, part)))
+            }
             _ => error,
         }
     }
