@@ -223,7 +223,7 @@ impl Objects for SharedBucket {
 
     fn head(&self, key: &str) -> io::Result<Option<Object>> {
         let (store, full) = (Arc::clone(&self.patient), self.key(key));
-        match self.wait(async move { store.head(&full).await }) {
+        match self.wait(async move { store.look(&full).await }) {
             Ok(listed) => Ok(self.object(listed)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

@@ -154,6 +154,25 @@ impl Store {
         self.on_io("source head", head).await?.map(of_key)
     }
 
+    /// As [`Store::head`] of a key of a bucket that is not empty: in one request whether it is there or not, for the answer that it is
+    /// not has a body that says what is missing.
+    pub async fn look(&self, key: &str) -> Result<ListedObject> {
+        let Addressed { objects, path, .. } = self.addressed(key)?;
+        let (attempts, shown) = (self.attempts.clone(), self.shown(key));
+        let look = async move {
+            let show = |error: &object_store::Error| read_error(error, &shown, None);
+            let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
+            let ask = || async { Ok(objects.get_opts(&path, options.clone()).await?) };
+            let answer = attempts.run(RequestKind::List, show, ask).await?;
+            let meta = answer.meta.clone();
+            // Read to its end, or the connection is of no use to the next request.
+            let _first = answer.bytes().await;
+            Ok(meta)
+        };
+        let of_key = |meta: ObjectMeta| ListedObject { key: key.to_owned(), ..info(meta) };
+        self.on_io("source look", look).await?.map(of_key)
+    }
+
     /// The tags of one key of a bucket; `None` where there are no tags.
     pub async fn tags_of(self: &Arc<Self>, key: &str) -> Result<Option<Pairs>> {
         if self.tags.is_none() {
