@@ -187,6 +187,8 @@ struct Unsent {
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Fate {
     Unsent,
+    /// Some thread will send it, unless whoever waits for it does so first: all threads may be waiting.
+    Queued,
     OnItsWay,
     /// The store may have it.
     Sent,
@@ -194,11 +196,23 @@ enum Fate {
 }
 
 impl Unsent {
-    fn send(&self) -> io::Result<()> {
-        if std::mem::replace(&mut *self.fate.lock(), Fate::OnItsWay) == Fate::GivenUp {
-            let _ = self.host.disk.remove_file(&self.path);
-            return Err(io::Error::new(ErrorKind::Interrupted, "nobody wants it any more"));
+    /// Whether the caller is the one to send it. What was given up before that is deleted here.
+    fn take(&self) -> bool {
+        let mut fate = self.fate.lock();
+        match *fate {
+            Fate::Unsent | Fate::Queued => {
+                *fate = Fate::OnItsWay;
+                return true;
+            }
+            Fate::GivenUp => {
+                let _ = self.host.disk.remove_file(&self.path);
+            }
+            Fate::OnItsWay | Fate::Sent => {}
         }
+        false
+    }
+
+    fn send(&self) -> io::Result<()> {
         let sent = again(&self.host, || {
             let file = self.host.disk.open_read(&self.path)?;
             self.objects.put_file(&self.key, &*file)
@@ -226,10 +240,12 @@ impl UnsealedFile for SharedFile {
     fn end(&mut self) {
         let (sender, receiver) = mpsc::channel();
         let part = Arc::clone(&self.part);
-        *part.fate.lock() = Fate::OnItsWay;
+        *part.fate.lock() = Fate::Queued;
         let _sending = self.runtimes.spawn_blocking("part upload", move || {
-            // Whoever gave it up does not listen.
-            let _ = sender.send(part.send());
+            if part.take() {
+                // Whoever gave it up does not listen.
+                let _ = sender.send(part.send());
+            }
         });
         self.sending = Some(receiver);
     }
@@ -237,8 +253,8 @@ impl UnsealedFile for SharedFile {
     fn seal(&mut self) -> Result<(), PartError> {
         let ended = |_| io::Error::new(ErrorKind::Interrupted, "the process is ending");
         let sent = match self.sending.take() {
-            Some(sending) => sending.recv().map_err(ended).flatten(),
-            None => self.part.send(),
+            Some(sending) if !self.part.take() => sending.recv().map_err(ended).flatten(),
+            _ => self.part.send(),
         };
         let place = PathBuf::from(self.part.objects.place(&self.part.key));
         sent.map_err(PartError::disk("send", &place))?;
@@ -257,14 +273,14 @@ impl Drop for SharedFile {
         let before = {
             let mut fate = self.part.fate.lock();
             let before = *fate;
-            if before == Fate::OnItsWay {
+            if matches!(before, Fate::OnItsWay | Fate::Queued) {
                 *fate = Fate::GivenUp;
             }
             before
         };
         match before {
             // Whoever sends it deletes it.
-            Fate::OnItsWay | Fate::GivenUp => {}
+            Fate::OnItsWay | Fate::Queued | Fate::GivenUp => {}
             Fate::Sent => self.part.delete(),
             Fate::Unsent => drop(self.part.host.disk.remove_file(&self.part.path)),
         }
@@ -347,6 +363,30 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(store.keys(), ["data/t/kept.parquet"]);
+    }
+
+    #[test]
+    fn whoever_waits_for_a_part_sends_it_if_nobody_else_can() {
+        let store = SimStore::new(1);
+        let here = tempfile::tempdir().unwrap();
+        let parts = parts_of(&store, here.path(), 1 << 20);
+        // Every thread that may block does, until the parts are sealed.
+        let (open, wait) = mpsc::channel::<()>();
+        let wait = Arc::new(Mutex::new(wait));
+        for _ in 0..1000 {
+            let wait = Arc::clone(&wait);
+            parts.fetches.runtimes().spawn_blocking("waits", move || {
+                let _ended = wait.lock().recv();
+            });
+        }
+        for number in 0..3 {
+            let mut file = parts.create(&format!("data/t/{number}.parquet")).unwrap();
+            file.append(b"something").unwrap();
+            file.end();
+            file.seal().unwrap();
+        }
+        assert_eq!(store.keys().len(), 3);
+        drop(open);
     }
 
     #[test]
