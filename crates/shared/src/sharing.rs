@@ -146,11 +146,13 @@ impl Sharing {
         });
         let followed = catalog.follow_others(since, slept, patience);
         *self.failed.lock() = followed.is_err().then_some(since);
-        *self.broken.lock() =
-            followed.as_ref().err().filter(|error| is_broken(error)).map(ToString::to_string);
+        if let Some(error) = followed.as_ref().err().filter(|error| is_broken(error)) {
+            *self.broken.lock() = Some(error.to_string());
+        }
         followed?;
-        // Whoever did not get to look has found out nothing about a sleep either.
+        // Whoever did not get to look has found out nothing, neither of a sleep nor of the log.
         if catalog.known_at() >= since {
+            *self.broken.lock() = None;
             *self.looked.lock() = Some(Looked { at: since, wall_ms });
         }
         Ok(catalog.seq() > before)

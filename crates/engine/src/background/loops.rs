@@ -157,7 +157,11 @@ fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
     }
     let lifetime_ms = services.config.old_parts_lifetime_ms;
     // Who is not informed of the others does not know what they read.
-    let is_informed = services.sharing.as_ref().is_none_or(|sharing| sharing.member.is_informed());
+    // Nor is it known what is needed while somebody has found the log not to be what it should be.
+    let is_informed = services
+        .sharing
+        .as_ref()
+        .is_none_or(|sharing| sharing.member.is_informed() && sharing.doubts_log().is_none());
     let is_mine = services.is_root_mine();
     let collected = match is_mine && is_informed {
         true => mergetree::collect::run(catalog, &services.store, host, lifetime_ms).map(drop),
@@ -185,7 +189,7 @@ fn sweep_nameless(services: &Services, is_mine: bool) -> Result<(), TableError> 
     let before_ms = match &services.sharing {
         _ if now_ms < services.catalog.held_until_ms() => return Ok(()),
         None => return mergetree::lost::sweep(&services.store, lifetime_ms).map(drop),
-        Some(_) if !is_mine => return Ok(()),
+        Some(sharing) if !is_mine || sharing.doubts_log().is_some() => return Ok(()),
         Some(sharing) => {
             let own_since_ms = following::writes_since_ms(services);
             sharing.sweep_before(Duration::from_millis(lifetime_ms), (now, now_ms), own_since_ms)

@@ -46,11 +46,10 @@ pub(crate) fn run_merge(
 fn merge_error(store: &PartStore, state: &TableState, error: TableError) -> Error {
     let TableError::Part(part) = error else { return error.into() };
     let copied = part.damaged_part().and_then(|id| state.part(id));
-    // It may have been a copy: the storage has sound bytes then, and the next merge reads those.
+    // It may have been a copy: the storage has sound bytes then, which are compared here, and the next merge reads those.
     if store.storage().is_far()
         && let Some(copied) = copied
         && part.is_damage()
-        && let _forgotten = store.storage().forget_copy(&copied.location.key)
         && store.compare_whole(copied).is_ok()
     {
         store.health().note_sound_again(state.def.id, &part);
