@@ -3,6 +3,7 @@
 A `Root` is a folder, or a bucket of `gristmill s3-endpoint`, with or without `gristmill fault-proxy` in front of it, or a bucket
 of versitygw, a gateway of others over a folder (https://github.com/versity/versitygw). A child is killed by the kernel when its
 parent dies: start servers on the main thread, for the kernel means the thread that started them.
+With PEERS=1 in the environment all servers have ports for each other.
 With KEEP=1 in the environment the folder stays, for a look at its logs.
 """
 import ctypes
@@ -90,7 +91,7 @@ class Node:
     def start(self, wait=True):
         """With `wait` it is tried again where the store fails; `Root.failed_starts` has what was said."""
         command = [self.root.binary, "server", "--shared", self.root.url, "--cache", str(self.cache),
-                   "--listen", "127.0.0.1:0"]
+                   "--listen", "127.0.0.1:0"] + self.root.server_arguments
         output = self.root.folder / f"node{self.number}.log"
         self.process = Process(command, output, r"listening on 127\.0\.0\.1:(\d+)", self.root.environment)
         if wait:
@@ -159,10 +160,13 @@ class Connection:
 class Root:
     """A place that servers share, as a context: nothing is left of it behind the `with`."""
 
-    def __init__(self, binary, store="folder", seed=1, latency_ms=0, through=None, signed=True, fault_kinds=None, gateway=None):
+    def __init__(self, binary, store="folder", seed=1, latency_ms=0, through=None, signed=True, fault_kinds=None, gateway=None,
+                 server_arguments=()):
         """`store`: folder, endpoint, proxy or gateway. `through` makes of the endpoint's URL the one that servers ask;
-        `gateway` is the binary of versitygw."""
-        self.signed, self.gateway = signed, gateway
+        `gateway` is the binary of versitygw; `server_arguments` go to each server."""
+        self.signed, self.gateway, self.server_arguments = signed, gateway, list(server_arguments)
+        if os.environ.get("PEERS"):
+            self.server_arguments += ["--peer-listen", "127.0.0.1:0"]
         self.binary, self.store, self.seed, self.latency_ms = str(Path(binary).resolve()), store, seed, latency_ms
         self.through, self.nodes, self.others, self.environment = through, [], [], {}
         self.failed_starts = []

@@ -17,6 +17,8 @@ pub mod telling;
 pub mod outfile;
 pub mod request;
 pub mod coding;
+pub mod planners;
+pub mod stack_room;
 pub mod text_rows;
 
 pub mod secrets;

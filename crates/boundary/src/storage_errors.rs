@@ -99,9 +99,10 @@ impl From<&CatalogError> for Error {
             }
             CatalogError::NotLogged(AppendRefused::Denied(_)) => (ErrorKind::Denied, ErrorCode::S3_ERROR),
             CatalogError::NotLogged(_) => (ErrorKind::Limit, ErrorCode::UNKNOWN_EXCEPTION),
-            CatalogError::Log(_) | CatalogError::Poisoned(_) | CatalogError::Outrun(_) => {
-                (ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION)
-            }
+            CatalogError::Log(_)
+            | CatalogError::Poisoned(_)
+            | CatalogError::Outrun(_)
+            | CatalogError::Faster => (ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION),
         };
         let hint = match error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
@@ -120,7 +121,7 @@ impl From<&CatalogError> for Error {
             CatalogError::Log(LogError::Corruption { .. }) => "restore the folder from a copy",
             CatalogError::Log(LogError::Lacking { .. }) | CatalogError::Unrecoverable(_) => PUT_BACK,
             CatalogError::Poisoned(_) => "open the database again",
-            CatalogError::Outrun(_) => "run the statement again",
+            CatalogError::Outrun(_) | CatalogError::Faster => "run the statement again",
             _ => return Error::new(kind, code, error.to_string()),
         };
         Error::new(kind, code, error.to_string()).with_hint(hint)

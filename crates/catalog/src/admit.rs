@@ -83,6 +83,13 @@ pub enum RefusedWhy {
     Invalid(String),
 }
 
+impl RefusedWhy {
+    /// Whether whoever asks again later hears the same: what was told of a name stays true.
+    pub(crate) fn is_lasting(&self) -> bool {
+        matches!(self, RefusedWhy::LabelExists { .. } | RefusedWhy::TokenExists { .. })
+    }
+}
+
 /// The state after the transaction, or why it may not happen.
 pub fn admit(state: &State, transaction: &Transaction, moment: Moment) -> Result<State, RefusedWhy> {
     for precondition in &transaction.preconditions {

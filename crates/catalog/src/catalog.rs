@@ -14,13 +14,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use commitlog::{
     AppendRefused, CommitLog, Deliver, LocalLog, LogConfig, LogError, LogFolder, LogTail, OpenedLog,
-    ReplayedRecord,
+    RecentRecords, ReplayedRecord,
 };
 use host::{Host, random};
 use model::saturating::u64_of;
@@ -104,6 +104,9 @@ pub enum CatalogError {
     /// Nothing was written, because other writers of the log were always faster. The transaction can be tried again.
     #[error("the transaction was not logged: records of other writers came first {0} times")]
     Outrun(u32),
+    /// Others append; of this transaction nothing was written.
+    #[error("other servers append to the log")]
+    Faster,
     /// An earlier commit had an unknown outcome; open the catalog again.
     #[error("nothing can be committed after an earlier failure of the log: {0}")]
     Poisoned(String),
@@ -138,6 +141,13 @@ pub struct Catalog {
     pins: Pins,
     checkpoints: Mutex<Checkpoints>,
     findings: Vec<Finding>,
+    /// Transactions that other processes know.
+    listed: Mutex<Listed>,
+    /// Who else appends.
+    company: Mutex<Option<Company>>,
+    elsewhere: OnceLock<Box<dyn Elsewhere>>,
+    /// The newest records as bytes.
+    recent: Option<Arc<RecentRecords>>,
     /// As the log has written it down.
     held_until_ms: AtomicU64,
 }
@@ -213,7 +223,7 @@ impl Catalog {
         let Recovered { state, from, .. } = recovered;
         // The lock is ours now: nobody is writing these.
         home.remove_leftovers()?;
-        let tail = log.tail();
+        let (tail, recent) = (log.tail(), log.recent());
         let seq = state.seq();
         Ok(Catalog {
             host: host.clone(),
@@ -234,6 +244,10 @@ impl Catalog {
             pins: Pins::default(),
             checkpoints: Mutex::new(Checkpoints { newest: from, covered_bytes: 0, dropped: None }),
             findings,
+            listed: Mutex::new(Listed::after(seq)),
+            company: Mutex::default(),
+            elsewhere: OnceLock::new(),
+            recent,
             held_until_ms: AtomicU64::new(held_until_ms),
         })
     }
@@ -317,12 +331,16 @@ impl Catalog {
 }
 
 /// What a record that was replayed tells of the log.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Replayed {
     /// The latest time in it, 0 if it has none.
     last_ms: u64,
     /// Whether it changed a definition.
     defines: bool,
+    /// Ids that it lists.
+    listed: Vec<TxnId>,
+    /// Something of it is not listed.
+    has_unlisted: bool,
 }
 
 fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<Replayed, LogError> {
@@ -333,6 +351,8 @@ fn replay_record(state: &mut State, record: &ReplayedRecord) -> Result<Replayed,
         let moment = Moment { seq, at_ms: transaction.at_ms };
         replayed.last_ms = replayed.last_ms.max(transaction.at_ms);
         replayed.defines |= transaction.ops.iter().any(Op::defines);
+        replayed.listed.extend(&transaction.listed);
+        replayed.has_unlisted |= transaction.listed.is_empty();
         state.apply(moment, &transaction.ops).map_err(|error| unreadable(error.into()))?;
     }
     Ok(replayed)
@@ -342,12 +362,17 @@ fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
     transactions.iter().map(|bytes| u64_of(bytes.len())).sum()
 }
 
+mod listed;
 mod queue;
 mod commits;
 mod recovery;
 mod checkpoints;
 mod shared;
+mod elsewhere;
 
+use elsewhere::Company;
+pub use elsewhere::{Elsewhere, RecordWriter, SentRows};
+use listed::Listed;
 pub use recovery::{ReadRoot, read_root};
 use recovery::{Recovered, recover};
 pub use shared::SharedRoot;

@@ -24,8 +24,11 @@ pub(crate) struct Group {
 }
 
 /// Neighbouring transactions that only add rows and names of loads, to be stored as one.
+#[derive(Default)]
 struct Rows {
-    id: TxnId,
+    ids: Vec<TxnId>,
+    /// Other processes may commit one of them.
+    is_sent: bool,
     names: Vec<Op>,
     tables: Vec<TableRows>,
 }
@@ -50,7 +53,7 @@ impl Group {
         }
         self.close_rows()?;
         self.state = admit(&self.state, &transaction, self.moment)?;
-        if !transaction.ops.is_empty() {
+        if !transaction.ops.is_empty() || !transaction.listed.is_empty() {
             self.stored.push(transaction);
         }
         Ok(())
@@ -73,8 +76,9 @@ impl Group {
         for op in &transaction.ops {
             check_op(&self.state, op, &transaction, self.moment, &nothing)?;
         }
-        let id = transaction.id;
-        let pending = self.rows.get_or_insert_with(|| Rows { id, names: Vec::new(), tables: Vec::new() });
+        let pending = self.rows.get_or_insert_with(Rows::default);
+        pending.ids.push(transaction.id);
+        pending.is_sent |= transaction.sent_at.is_some();
         for op in transaction.ops {
             match op {
                 Op::InlineRows { table, schema_version, rows, bytes } => {
@@ -97,7 +101,10 @@ impl Group {
             self.state.apply_op(self.moment, op, &nothing).map_err(unfit)?;
         }
         let ops = rows.names.into_iter().chain(added).collect();
-        self.stored.push(Transaction::new(rows.id, self.state.seq(), ops));
+        let Some(id) = rows.ids.first().copied() else { return Ok(()) };
+        // All of them: whoever reads the record sees whose rows are in it.
+        let listed = if rows.is_sent { rows.ids } else { Vec::new() };
+        self.stored.push(Transaction { listed, ..Transaction::new(id, self.state.seq(), ops) });
         Ok(())
     }
 }
@@ -130,7 +137,7 @@ impl TableRows {
 }
 
 /// A transaction with two names of one kind could contradict itself, which only applying it op by op would show.
-fn only_adds_rows(ops: &[Op]) -> bool {
+pub(crate) fn only_adds_rows(ops: &[Op]) -> bool {
     let count = |is_kind: fn(&Op) -> bool| ops.iter().filter(|op| is_kind(op)).count();
     let labels = count(|op| matches!(op, Op::Label { .. }));
     let tokens = count(|op| matches!(op, Op::DedupToken { .. }));

@@ -33,8 +33,8 @@ mod generated;
 
 pub use admit::RefusedWhy;
 pub use catalog::{
-    Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes, ReadRoot, SharedRoot,
-    read_root,
+    Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes, Elsewhere, ReadRoot,
+    RecordWriter, SentRows, SharedRoot, read_root,
 };
 pub use collections::{Collection, CollectionValue, Collections};
 pub use commitlog::{HELD_UNTIL_TOLD, ObjectLogConfig};

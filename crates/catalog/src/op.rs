@@ -22,12 +22,26 @@ pub struct Transaction {
     pub preconditions: Vec<Precondition>,
     /// Removals (`RemovePart`, `Flushed`) happen first, the rest in this order. May be empty: then nothing is written.
     pub ops: Vec<Op>,
+    /// Other processes know its id, and may commit it, too: where the log ended when it was given out. Its record lists the id.
+    pub sent_at: Option<Seq>,
+    /// It comes back, instead of being tried again, when others append faster: they may be asked to commit it.
+    pub returns: bool,
+    /// As it is stored: the ids it was joined of, if one of them is known to other processes.
+    pub listed: Vec<TxnId>,
 }
 
 impl Transaction {
     /// A transaction without preconditions of its own; each op still checks what it needs.
     pub fn new(id: TxnId, read_seq: Seq, ops: Vec<Op>) -> Transaction {
-        Transaction { id, read_seq, preconditions: Vec::new(), ops }
+        Transaction {
+            id,
+            read_seq,
+            preconditions: Vec::new(),
+            ops,
+            sent_at: None,
+            returns: false,
+            listed: Vec::new(),
+        }
     }
 }
 

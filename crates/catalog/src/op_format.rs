@@ -31,8 +31,8 @@ use table_fields::{read_table, write_table};
 /// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
 /// tables outside and exports, 4 views, 5 parts whose tail has a sum, 6 constraints, 7 detached tables, functions and the
 /// engines of logs, 8 tables whose rows replace or cancel each other, or are added, 9 states and
-/// clusters, 10 tables in the memory of all who share a root, 11 sweeps; what needs none of them is still written for readers of 1.
-pub const VERSION: u64 = 11;
+/// clusters, 10 tables in the memory of all who share a root, 11 sweeps, 12 loads without a label and rows that more than one process may commit; what needs none of them is still written for readers of 1.
+pub const VERSION: u64 = 12;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;
@@ -79,6 +79,8 @@ pub struct StoredTransaction {
     /// Milliseconds since the epoch; 0 when no op of it keeps a time.
     pub at_ms: u64,
     pub ops: Vec<Op>,
+    /// See [`Transaction::listed`].
+    pub listed: Vec<TxnId>,
 }
 
 /// Bytes of a transaction that is committed at `at_ms`, milliseconds since the epoch.
@@ -86,8 +88,10 @@ pub fn encode_transaction(transaction: &Transaction, at_ms: u64) -> Bytes {
     let mut header = FieldWriter::default();
     header.id(1, transaction.id.as_bytes());
     header.uint(2, stored_time(transaction, at_ms));
+    transaction.listed.iter().for_each(|id| header.id(3, id.as_bytes()));
     let mut out = Vec::new();
-    put_varint(&mut out, transaction.ops.iter().map(needs).max().unwrap_or(1));
+    let of_header = if transaction.listed.is_empty() { 1 } else { 12 };
+    put_varint(&mut out, transaction.ops.iter().map(needs).max().unwrap_or(1).max(of_header));
     put_sized(&mut out, &header.into_bytes());
     for op in &transaction.ops {
         let (kind, fields) = encode_op(op);
@@ -104,6 +108,7 @@ fn needs(op: &Op) -> u64 {
         Op::StageAdd { parts, .. } => {
             parts.iter().map(|part| part_fields::needs(part.descriptor())).max().unwrap_or(1).max(2)
         }
+        Op::StageOpen { label, .. } if label.is_hidden() => 12,
         Op::DedupToken { .. } | Op::StageOpen { .. } | Op::StagePublish { .. } | Op::StageAbort { .. } => 2,
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => 3,
         Op::CreateTable(def) | Op::AlterTable(def) => table_fields::needs(def),
@@ -130,11 +135,12 @@ pub fn decode_transaction(bytes: &[u8]) -> Result<StoredTransaction, FormatError
     let mut reader = FieldReader::new("transaction", bytes);
     let needed = reader.varint()?;
     let mut header = FieldReader::new("transaction header", reader.sized()?);
-    let (mut id, mut at_ms, mut ops) = (None, 0, Vec::new());
+    let (mut id, mut at_ms, mut ops, mut listed) = (None, 0, Vec::new(), Vec::new());
     while let Some(field) = header.next_field()? {
         match field.number {
             1 => id = Some(TxnId::from_bytes(field.id()?)),
             2 => at_ms = field.uint()?,
+            3 => listed.push(TxnId::from_bytes(field.id()?)),
             _ => field.skip(VERSION)?,
         }
     }
@@ -146,7 +152,7 @@ pub fn decode_transaction(bytes: &[u8]) -> Result<StoredTransaction, FormatError
         return Err(FormatError::NewerVersion { what: "transaction", known: VERSION, needed });
     }
     let id = id.ok_or(FormatError::Missing { what: "transaction header", number: 1 })?;
-    Ok(StoredTransaction { id, at_ms, ops })
+    Ok(StoredTransaction { id, at_ms, ops, listed })
 }
 
 /// Kind and fields of one op.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use engine::{Config, Database, RootPlace};
+use engine::{Config, Database, Listener, PeerConfig, RootPlace};
 use host::{Clock, Host, Runtimes};
 use model::saturating::millis_of;
 use server::{Server, ServerConfig, User, Verifier};
@@ -45,7 +45,16 @@ pub(crate) struct ServerArgs {
     /// Address to listen on, again for more; port 0 takes a free one [default: 127.0.0.1:8123]
     #[arg(long)]
     listen: Vec<SocketAddr>,
+    /// Address on which other servers of the shared root may ask this one to work
+    #[arg(long, value_name = "ADDR", conflicts_with = "path")]
+    peer_listen: Option<SocketAddr>,
+    /// Where they reach it, unless it is that address [default: the machine's name for 0.0.0.0]
+    #[arg(long, value_name = "HOST:PORT", requires = "peer_listen")]
+    peer_address: Option<String>,
 }
+
+/// Holds the secret that the servers of a root share.
+const SECRET: &str = "GRISTMILL_SECRET";
 
 /// The command.
 pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
@@ -86,6 +95,11 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     }
     // Before anybody may ask it to stop.
     let mut asked = runtimes.block_on(async { Asked::new() })?;
+    let peers = runtimes.block_on(database.listen_to_peers(&peer_config(args, &file)))?;
+    if let Some(listener) = &peers {
+        terminal::line(&format!("peers are heard on {}", listener.address))?;
+        tracing::info!(address = %listener.address, "peers are heard");
+    }
     let config = server_config(args, file, path);
     let server = Server::start(config, Arc::clone(&database), host.clone(), runtimes.clone())?;
     database.listens_at(server.addresses());
@@ -96,6 +110,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     runtimes.block_on(async {
         asked.next().await;
         tracing::info!("stopping: waiting for statements");
+        peers.iter().for_each(Listener::stop);
         tokio::select! {
             () = stop(server, database) => tracing::info!("stopped"),
             () = asked.next() => {
@@ -105,6 +120,17 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
         }
     });
     Ok(())
+}
+
+/// What the command line, the environment and the file say of the port for peers, in this order.
+fn peer_config(args: &ServerArgs, file: &ServerFile) -> PeerConfig {
+    let of_file = file.peers.clone();
+    PeerConfig {
+        listen: args.peer_listen.or(of_file.listen),
+        address: args.peer_address.clone().or(of_file.address),
+        secret: std::env::var(SECRET).ok().filter(|secret| !secret.is_empty()).or(of_file.secret),
+        tls: of_file.tls,
+    }
 }
 
 /// What the command line says of a shared root, before what the file says.

@@ -26,6 +26,13 @@
 //! cache_bytes = 100_000_000_000      # half of what is free there unless given
 //! endpoint = "http://minio:9000"     # AWS_ENDPOINT_URL unless given
 //! region = "eu-central-1"            # AWS_REGION unless given; keys come from the environment
+//! [cluster]                          # servers of one shared root work for each other
+//! listen = "0.0.0.0:9500"
+//! address = "10.0.0.7:9500"          # where the others reach it; the machine's name unless given
+//! secret = "..."                     # the same for all; the variable GRISTMILL_SECRET goes before it
+//! certificate = "node.pem"           # TLS: with key and authority, or without all three
+//! key = "node.key"
+//! authority = "ca.pem"               # who signed the certificates of all
 //! ```
 //! Invariant: as of `configuration`: what is not understood is an error that names the key and never a value.
 
@@ -34,7 +41,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use engine::{Collection, RootPlace};
+use engine::{Collection, PeerConfig, RootPlace, TlsFiles};
 use model::saturating::usize_of;
 use server::{Limits, TlsConfig, User, Verifier};
 use toml_edit::{Item, TableLike};
@@ -47,6 +54,7 @@ pub(crate) struct ServerFile {
     pub path: Option<PathBuf>,
     pub shared: Option<RootPlace>,
     pub cache_path: Option<PathBuf>,
+    pub peers: PeerConfig,
     pub listen: Vec<SocketAddr>,
     pub memory_bytes: Option<u64>,
     pub uncompressed_cache_bytes: Option<u64>,
@@ -97,12 +105,13 @@ pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
                 file.cache_path =
                     shared.get("cache_path").map(|item| path_of("shared.cache_path", item)).transpose()?;
             }
+            "cluster" => file.peers = peers(table(key, item)?)?,
             "limits" => file.limits = limits(table(key, item)?)?,
             "named_collections" => file.named_collections = named_collections(item)?,
             _ => {
                 return Err(format!(
                     "\"{key}\" is not known; there are path, listen, memory_bytes, uncompressed_cache_size, orphans_lifetime, scrub_interval, \
-                     display_name, allowed_origin, host_names, metrics_users, remote_url_allow_hosts, user_files, shared, tls, users, limits and named_collections"
+                     display_name, allowed_origin, host_names, metrics_users, remote_url_allow_hosts, user_files, shared, cluster, tls, users, limits and named_collections"
                 ));
             }
         }
@@ -121,6 +130,24 @@ fn shared_root(table: &dyn TableLike) -> Result<RootPlace, String> {
             .get("cache_bytes")
             .map(|item| number_of("shared.cache_bytes", item))
             .transpose()?,
+    })
+}
+
+fn peers(table: &dyn TableLike) -> Result<PeerConfig, String> {
+    known(table, "cluster", &["listen", "address", "secret", "certificate", "key", "authority"])?;
+    let part = |key: &str| table.get(key).map(|item| text_of(&format!("cluster.{key}"), item)).transpose();
+    let tls = match (part("certificate")?, part("key")?, part("authority")?) {
+        (Some(certificate), Some(key), Some(authority)) => {
+            Some(TlsFiles { certificate: certificate.into(), key: key.into(), authority: authority.into() })
+        }
+        (None, None, None) => None,
+        _ => return Err("TLS of \"cluster\" needs \"certificate\", \"key\" and \"authority\"".to_owned()),
+    };
+    Ok(PeerConfig {
+        listen: part("listen")?.map(|text| address("cluster.listen", &text)).transpose()?,
+        address: part("address")?,
+        secret: part("secret")?,
+        tls,
     })
 }
 

@@ -15,6 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::error::{AppendError, LogError, LogFinding};
+use crate::recent::RecentRecords;
 use crate::replay::ReplayedRecord;
 
 /// A log, open for appending. How it is opened is its own affair; what comes of it is an [`OpenedLog`].
@@ -63,6 +64,17 @@ pub trait CommitLog: Send {
     /// appends.
     fn tail(&self) -> Option<Arc<dyn LogTail>> {
         None
+    }
+
+    /// The newest records as bytes, for others who append; `None` where nobody else does.
+    fn recent(&self) -> Option<Arc<RecentRecords>> {
+        None
+    }
+
+    /// Takes in records, as frames, that another writer says are durable: those that follow what this writer knows, up to the first
+    /// that does not. The rest is passed over, and read from the log in its time.
+    fn take_told(&mut self, _frames: Vec<Bytes>) -> Vec<ReplayedRecord> {
+        Vec::new()
     }
 
     /// Whether a record was sent of which nobody knows what became. [`CommitLog::append`] and [`CommitLog::others`] find out.

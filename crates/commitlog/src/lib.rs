@@ -31,6 +31,7 @@ pub mod anchor_format;
 pub mod segment;
 pub mod anchor;
 pub mod replay;
+mod recent;
 pub mod commit_log;
 pub mod local_log;
 pub mod object_log;
@@ -41,4 +42,5 @@ pub use commit_log::{AppendTimes, Appended, CommitLog, Deliver, LogTail, OpenedL
 pub use error::{AppendError, AppendRefused, LogError, LogFinding};
 pub use local_log::{HELD_UNTIL_TOLD, LocalLog, LogConfig, ReadLog, read_only};
 pub use object_log::{ObjectLog, ObjectLogConfig};
+pub use recent::RecentRecords;
 pub use replay::{RecordSummary, ReplayedRecord, SegmentDump, Tail, dump};

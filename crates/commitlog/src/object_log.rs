@@ -18,6 +18,7 @@ use host::{Created, Host, Objects, random};
 
 use crate::commit_log::{AppendTimes, Appended, CommitLog, LogTail};
 use crate::error::{AppendError, AppendRefused, LogError};
+use crate::recent::RecentRecords;
 use crate::record::{self, Envelope, Record};
 use crate::replay::ReplayedRecord;
 
@@ -38,6 +39,8 @@ pub struct ObjectLogConfig {
     pub records_min: u64,
     /// How long an append tries to find out what became of its record before it says that it does not know.
     pub patience: Duration,
+    /// First bytes of the uuids of this process's records, by which others know who appended one; random if zeros.
+    pub writer: [u8; 8],
 }
 
 impl Default for ObjectLogConfig {
@@ -48,6 +51,7 @@ impl Default for ObjectLogConfig {
             record_bytes_max: 64 << 20,
             records_min: 1_000,
             patience: Duration::from_secs(10),
+            writer: [0; 8],
         }
     }
 }
@@ -76,6 +80,7 @@ pub struct ObjectLog {
     company: Option<Duration>,
     /// How long the last successful creation took; the turn of the others comes after it.
     last_put: Option<Duration>,
+    recent: Arc<RecentRecords>,
 }
 
 /// A record on its way.
@@ -105,7 +110,10 @@ impl ObjectLog {
     }
 
     fn encode(&self, transactions: &[Bytes]) -> Result<Sent, u64> {
-        let uuid = random::uuid_bytes(&*self.host.random);
+        let mut uuid = random::uuid_bytes(&*self.host.random);
+        if let (true, Some(mark)) = (self.config.writer != [0; 8], uuid.first_chunk_mut()) {
+            *mark = self.config.writer;
+        }
         let envelope = Envelope {
             stream: self.config.stream,
             seq: self.next_seq,
@@ -193,6 +201,7 @@ impl ObjectLog {
             return Ok(Fate::Unknown(io::Error::other(why)));
         }
         self.previous_hash = record::hash(&sent.frame);
+        self.recent.push(self.next_seq, sent.frame.clone());
         self.next_seq += 1;
         (self.proof, self.open_seq) = (known.unwrap_or(self.proof), None);
         Ok(Fate::Committed)
@@ -331,6 +340,30 @@ impl CommitLog for ObjectLog {
     fn tail(&self) -> Option<Arc<dyn LogTail>> {
         let (host, objects) = (self.host.clone(), Arc::clone(&self.objects));
         Some(Arc::new(ObjectTail { host, objects, config: self.config }))
+    }
+
+    fn recent(&self) -> Option<Arc<RecentRecords>> {
+        Some(Arc::clone(&self.recent))
+    }
+
+    fn take_told(&mut self, frames: Vec<Bytes>) -> Vec<ReplayedRecord> {
+        let mut records = Vec::new();
+        // What became of an open record only the store says.
+        if self.poisoned.is_some() || self.open.is_some() {
+            return records;
+        }
+        for frame in frames {
+            let Ok(record) = record::decode(&frame, 0) else { break };
+            let envelope = &record.envelope;
+            if envelope.stream != self.config.stream || envelope.seq < self.next_seq {
+                continue;
+            }
+            if self.take(&record, &frame).is_err() {
+                break;
+            }
+            records.push(replayed(record));
+        }
+        records
     }
 
     fn has_open(&self) -> bool {

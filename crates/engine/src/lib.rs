@@ -17,10 +17,6 @@
 //!
 //! Invariant: no DataFusion type crosses this boundary.
 
-mod uncommitted;
-mod sink_target;
-mod commit;
-mod exec;
 mod planning;
 pub mod context;
 mod resolve;
@@ -45,6 +41,7 @@ pub use boundary::request::{BodyStream, Caller, Dialect, Outcome, Request};
 pub use boundary::secrets::text::masked;
 pub use boundary::telling::Telling;
 pub use catalog::{Collection, CollectionValue};
+pub use cluster::{Listener, PeerConfig, TlsFiles};
 pub use context::database::Database;
 pub use context::figures::Figures;
 pub use formats::FormatKind;

@@ -7,10 +7,12 @@ pub mod units;
 
 pub mod adoption;
 pub mod controller;
+pub mod leases;
 pub mod plan;
 pub mod queue;
 
 pub use controller::{SinkPlan, SinkRequest, plan_sinks};
+pub use leases::{Holder, Leases};
 pub use plan::LoadPlan;
-pub use queue::{UnitLease, UnitQueue};
+pub use queue::{NextUnit, UnitLease, UnitQueue, UnitSource};
 pub use units::Unit;

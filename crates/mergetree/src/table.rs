@@ -41,7 +41,7 @@ impl Table {
         ops: Vec<Op>,
     ) -> Result<Seq, TableError> {
         let id = self.catalog.transaction_id();
-        match self.catalog.commit(Transaction { id, read_seq, preconditions, ops })? {
+        match self.catalog.commit(Transaction { preconditions, ..Transaction::new(id, read_seq, ops) })? {
             CommitOutcome::Committed(seq) => Ok(seq),
             CommitOutcome::Refused(why) => Err(why.into()),
             CommitOutcome::Unknown(why) => Err(TableError::OutcomeUnknown(why)),

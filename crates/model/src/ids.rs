@@ -131,10 +131,37 @@ impl Label {
             .then(|| Self(text.into()))
     }
 
+    /// Of a load that nobody named, opened by a server of this id: no user can write it.
+    pub fn hidden(server: u128, load: LoadId) -> Self {
+        let load: String = load.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        Self(format!("{HIDDEN}{server:032x}-{load}").into())
+    }
+
+    /// As it was stored: one that [`Label::new`] or [`Label::hidden`] made.
+    pub fn stored(text: &str) -> Option<Self> {
+        match text.strip_prefix(HIDDEN) {
+            Some(rest) => Self::new(rest).map(|_| Self(text.into())),
+            None => Self::new(text),
+        }
+    }
+
+    /// The server that opened the load, if nobody named it.
+    pub fn hidden_of(&self) -> Option<u128> {
+        let (server, _) = self.0.strip_prefix(HIDDEN)?.split_once('-')?;
+        u128::from_str_radix(server, 16).ok()
+    }
+
+    pub fn is_hidden(&self) -> bool {
+        self.0.starts_with(HIDDEN)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
+
+/// Before the label of a load that nobody named.
+const HIDDEN: char = '~';
 
 #[cfg(test)]
 mod tests {
@@ -161,5 +188,16 @@ mod tests {
         assert!(Label::new("").is_none());
         assert!(Label::new("a b").is_none());
         assert!(Label::new(&"x".repeat(LABEL_BYTES_MAX + 1)).is_none());
+    }
+
+    #[test]
+    fn hidden_labels_name_their_server_and_are_no_users() {
+        let label = Label::hidden(7, LoadId::from_bytes([3; 16]));
+        assert!(label.is_hidden() && Label::new(label.as_str()).is_none());
+        assert_eq!(label.hidden_of(), Some(7));
+        assert_eq!(Label::stored(label.as_str()), Some(label));
+        assert_eq!(Label::stored("~a b"), None);
+        let named = Label::stored("daily").unwrap();
+        assert!(!named.is_hidden() && named.hidden_of().is_none());
     }
 }

@@ -32,6 +32,14 @@ const FOLDER: &str = "nodes/";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct NodeId(pub u128);
 
+impl NodeId {
+    /// Stands first in the uuids of the records that the process appends.
+    pub fn mark(self) -> [u8; 8] {
+        let bytes = self.0.to_be_bytes();
+        bytes.first_chunk().copied().unwrap_or_default()
+    }
+}
+
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
@@ -45,6 +53,8 @@ pub struct Report {
     pub host: String,
     /// Where it listens; empty if it does not.
     pub addresses: String,
+    /// Where others may ask it to work, `host:port`; empty if they may not.
+    pub peer: String,
     pub version: String,
     pub started_ms: u64,
     /// The seq it knows the log up to.
@@ -256,6 +266,9 @@ fn encode(report: &Report) -> Bytes {
     };
     line(&mut text, "host", &report.host);
     line(&mut text, "addresses", &report.addresses);
+    if !report.peer.is_empty() {
+        line(&mut text, "peer", &report.peer);
+    }
     line(&mut text, "version", &report.version);
     line(&mut text, "started_ms", &report.started_ms);
     line(&mut text, "applied", &report.applied);
@@ -277,6 +290,7 @@ fn decode(bytes: &[u8]) -> Option<Report> {
         match name {
             "host" => value.clone_into(&mut report.host),
             "addresses" => value.clone_into(&mut report.addresses),
+            "peer" => value.clone_into(&mut report.peer),
             "version" => value.clone_into(&mut report.version),
             "started_ms" => report.started_ms = value.parse().ok()?,
             "applied" => report.applied = value.parse().ok()?,

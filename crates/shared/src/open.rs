@@ -78,7 +78,7 @@ pub fn open(
     let root = SharedRoot {
         objects: Arc::clone(&objects),
         scratch: folder.clone(),
-        log: ObjectLogConfig::default(),
+        log: ObjectLogConfig { writer: member.id().mark(), ..ObjectLogConfig::default() },
         machine: machine.clone(),
     };
     let catalog = Catalog::open_shared(&host, &root, CatalogConfig::default())?;

@@ -76,6 +76,8 @@ pub struct Sharing {
     resting: RestingTables,
     /// Where this process listens.
     pub addresses: Mutex<String>,
+    /// Where others may ask this process to work; empty if they may not.
+    pub peer: Mutex<String>,
     /// When the end of the log was looked at last.
     looked: Mutex<Option<Looked>>,
     /// With the machine's own wall clock.
@@ -102,6 +104,7 @@ impl Sharing {
             counts,
             resting: Arc::default(),
             addresses,
+            peer: Mutex::default(),
             looked,
             failed: Mutex::default(),
             asked,

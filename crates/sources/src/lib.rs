@@ -24,6 +24,7 @@ pub use self::parquet::decode::BatchStream;
 pub use self::parquet::sent::SentParquet;
 pub use ::parquet::file::metadata::ParquetMetaData as Footer;
 pub use cache::key::{SchemaEntry, SchemaKey};
+pub use cache::schema_file;
 pub use cache::schemas::{SchemaCache, SchemaCacheRow};
 pub use env::SourceEnv;
 pub use export::{Destination, Export, ExportSettings};

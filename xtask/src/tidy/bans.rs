@@ -37,7 +37,7 @@ pub(super) const BANS: &[Ban] = &[
         words: "starts a task or a thread: use host::Runtimes, which names and joins them",
         places: &[
             "crates/host/src/",
-            "crates/engine/src/exec/commit.rs",
+            "crates/sinks/src/exec/commit.rs",
             "crates/physical/src/nodes/gather.rs",
             "crates/cli/src/remote/mod.rs",
             "crates/lab/src/generate/write.rs",
@@ -89,7 +89,7 @@ pub(super) fn unnamed(ban: &Ban, architecture: &str) -> Vec<Complaint> {
         .collect()
 }
 
-/// A place as documents write it: `host`, `engine/exec/commit.rs`.
+/// A place as documents write it: `host`, `sinks/exec/commit.rs`.
 fn short(place: &str) -> String {
     place.trim_start_matches("crates/").replacen("/src/", "/", 1).trim_end_matches('/').to_owned()
 }

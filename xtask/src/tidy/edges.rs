@@ -59,6 +59,8 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
         ],
         true,
     ),
+    // It names `physical` when plans go to other servers.
+    ("cluster", &["host"], false),
     (
         "tables",
         &[
@@ -77,8 +79,28 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
         true,
     ),
     (
+        "sinks",
+        &[
+            "tables",
+            "boundary",
+            "physical",
+            "sql",
+            "sources",
+            "stores",
+            "load",
+            "mergetree",
+            "parts",
+            "catalog",
+            "formats",
+            "model",
+            "host",
+        ],
+        true,
+    ),
+    (
         "engine",
         &[
+            "sinks",
             "tables",
             "boundary",
             "physical",
@@ -89,6 +111,7 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
             "load",
             "mergetree",
             "shared",
+            "cluster",
             "parts",
             "catalog",
             "functions",

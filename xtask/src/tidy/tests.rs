@@ -113,7 +113,7 @@ fn picture() -> String {
     let lines =
         edges::EDGES.iter().enumerate().map(|(level, (name, ..))| format!(" L{level}  {name} │ words\n"));
     format!(
-        "{}\nOnly `aggregates`, `planner`, `sources`, `physical`, `boundary`, `tables` and `engine`\nmay name DataFusion; the others not.\n",
+        "{}\nOnly `aggregates`, `planner`, `sources`, `physical`, `boundary`, `tables`, `sinks` and `engine`\nmay name DataFusion; the others not.\n",
         lines.collect::<String>()
     )
 }

@@ -29,7 +29,12 @@ pub struct LoadAttempt {
     pub progress: Arc<QueryProgress>,
     /// Units this process has read to their end, in all its attempts.
     pub read: Arc<Mutex<BTreeSet<u32>>>,
+    /// Which other server a unit was given to last.
+    pub given: Given,
 }
+
+/// By unit, where the server that it was given to is reached.
+pub type Given = Arc<Mutex<BTreeMap<u32, Arc<str>>>>;
 
 /// Who works on a load already.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +52,7 @@ pub struct Attempted {
     pub query_id: String,
     pub error: Option<Error>,
     read: Arc<Mutex<BTreeSet<u32>>>,
+    given: Given,
 }
 
 /// How a load ended.
@@ -80,6 +86,11 @@ impl Attempted {
         self.running.upgrade()
     }
 
+    /// The other server that a unit was given to last.
+    pub fn given_to(&self, unit: u32) -> Option<Arc<str>> {
+        self.given.lock().get(&unit).cloned()
+    }
+
     /// Whether this process read the unit to its end.
     pub fn has_read(&self, unit: u32) -> bool {
         self.read.lock().contains(&unit)
@@ -108,6 +119,7 @@ impl LoadHistory {
             query_id: query_id.to_owned(),
             progress: Arc::clone(progress),
             read: Arc::clone(&attempted.read),
+            given: Arc::clone(&attempted.given),
         });
         attempted.running = Arc::downgrade(&attempt);
         (attempted.query_id, attempted.error) = (query_id.to_owned(), None);

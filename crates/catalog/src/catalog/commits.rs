@@ -18,17 +18,20 @@ use tokio::sync::oneshot::error::TryRecvError;
 
 use super::queue::{Queue, Reply, Waiting};
 use super::{
-    Catalog, CatalogError, CommitOutcome, CommitReport, CommitTimes, Writer, bytes_of, replay_record,
+    Catalog, CatalogError, CommitOutcome, CommitReport, CommitTimes, Replayed, Writer, bytes_of,
+    replay_record,
 };
 use crate::admit::RefusedWhy;
 use crate::group::Group;
 use crate::op::{Op, Precondition, Transaction};
 use crate::op_format::{encode_transaction, stored_time};
 use crate::state::{Moment, State};
-use model::Seq;
+use model::{Seq, TxnId};
 
 /// Rounds of a group that others outrun. Each is a record of somebody, so the database goes on; who loses that often is told.
 const ROUNDS_MAX: u32 = 64;
+/// How often rows that others outran are handed to whoever did.
+const HANDED_MAX: u32 = 8;
 
 /// What a leader leaves to be done without a lock.
 #[derive(Default)]
@@ -81,6 +84,26 @@ impl Catalog {
     /// [`Catalog::commit`] for whoever must not block, once a thread runs [`Catalog::committer`]; without one it
     /// blocks. Dropping the future does not take the transaction back.
     pub async fn submit(&self, transaction: Transaction) -> Reply {
+        let mut transaction = transaction;
+        for _ in 0..HANDED_MAX {
+            transaction = match self.elsewhere(transaction).await {
+                Ok(report) => return Ok(report),
+                Err(transaction) => transaction,
+            };
+            if !self.may_go_elsewhere(&transaction) {
+                break;
+            }
+            let returning = Transaction { returns: true, ..transaction.clone() };
+            match self.submit_known(returning).await {
+                Err(CatalogError::Faster) => {}
+                reply => return reply,
+            }
+        }
+        self.submit_known(transaction).await
+    }
+
+    /// [`Catalog::submit`] to this process.
+    pub(super) async fn submit_here(&self, transaction: Transaction) -> Reply {
         let _room = self.queue.room_for(&transaction).await;
         match self.queue.push_if_served(transaction, self.host.clock.monotonic()) {
             Ok(reply) => reply.await.unwrap_or_else(|_| gone()),
@@ -149,11 +172,18 @@ impl Catalog {
         }
         self.note_log(writer);
         match settled {
-            Ok(Settled { seq, times, outcomes }) => {
-                for ((reply, since), admitted) in waiting.into_iter().zip(outcomes) {
+            Ok(Settled { times, outcomes }) => {
+                for ((reply, since), became) in waiting.into_iter().zip(outcomes) {
                     let times = CommitTimes { queued: started.saturating_sub(since), ..times };
-                    let outcome =
-                        admitted.map_or_else(CommitOutcome::Refused, |()| CommitOutcome::Committed(seq));
+                    let outcome = match became {
+                        Became::Decided(decided) => {
+                            decided.map_or_else(CommitOutcome::Refused, CommitOutcome::Committed)
+                        }
+                        Became::Returned => {
+                            left.answers.push((reply, Err(CatalogError::Faster)));
+                            continue;
+                        }
+                    };
                     left.answers.push((reply, Ok(CommitReport { outcome, times })));
                 }
             }
@@ -169,12 +199,16 @@ impl Catalog {
     fn settle(
         &self,
         writer: &mut Writer,
-        mut transactions: Vec<Transaction>,
+        transactions: Vec<Transaction>,
         times: CommitTimes,
         left: &mut Left,
     ) -> Result<Settled, Failure> {
+        let mut open = Open::new(transactions);
         for round in 0..ROUNDS_MAX {
-            let kept = writer.log.others_append().then(|| transactions.clone());
+            let transactions = match writer.log.others_append() {
+                true => open.transactions.clone(),
+                false => mem::take(&mut open.transactions),
+            };
             let current = Arc::clone(&self.published.read());
             let at_ms = self.host.clock.now_ms().max(writer.last_ms);
             let moment = Moment { seq: Seq(writer.log.next_seq()), at_ms };
@@ -187,30 +221,57 @@ impl Catalog {
                 defined = if defines { moment.seq } else { defined };
                 Ok(())
             };
-            let outcomes: Vec<_> = transactions.into_iter().map(&mut admit).collect();
+            let known = self.known_of(&transactions)?;
+            let decide = |(one, known): (Transaction, Option<Seq>)| match known {
+                Some(seq) => Ok(seq),
+                None => admit(one).map(|()| moment.seq),
+            };
+            let outcomes: Vec<_> = transactions.into_iter().zip(known).map(decide).collect();
             let is_granted = round > 0 && self.host.faults.planted("catalog.no_new_admission");
-            let outcomes = if is_granted { outcomes.iter().map(|_| Ok(())).collect() } else { outcomes };
+            let outcomes =
+                if is_granted { outcomes.iter().map(|_| Ok(moment.seq)).collect() } else { outcomes };
             let (state, stored) = next.finish().map_err(|why| {
                 self.poisoned.store(true, Ordering::Release);
                 Failure::Unknown(why.to_string())
             })?;
             if stored.is_empty() {
-                return Ok(Settled { seq: current.seq(), times, outcomes });
+                // Who changed nothing holds in the state that is there.
+                let seq = current.seq();
+                let outcomes = outcomes.into_iter().map(|one| one.map(|at: Seq| at.min(seq))).collect();
+                return Ok(Settled { times, outcomes: open.settle(outcomes) });
             }
             let records = match self.write(writer, state, &stored, moment, times, left)? {
                 Written::Committed(times) => {
                     writer.defined = defined;
-                    return Ok(Settled { seq: moment.seq, times, outcomes });
+                    return Ok(Settled { times, outcomes: open.settle(outcomes) });
                 }
                 Written::After(records) => records,
             };
             self.follow(writer, &records, left)?;
-            let Some(kept) = kept else {
+            if !writer.log.others_append() {
                 return Err(Failure::Poisoned("somebody else appends to a log with one writer".to_owned()));
-            };
-            transactions = kept;
+            }
+            if self.is_accompanied() {
+                open.hand_back();
+            }
         }
         Err(Failure::Outrun)
+    }
+
+    /// For each transaction that other processes may commit the record it is in by now.
+    fn known_of(&self, transactions: &[Transaction]) -> Result<Vec<Option<Seq>>, Failure> {
+        let listed = self.listed.lock();
+        let known = |one: &Transaction| match one.sent_at {
+            None => Ok(None),
+            Some(_) if self.host.faults.planted("catalog.listed_ignored") => Ok(None),
+            Some(since) => match listed.seq_of(one.id) {
+                None if !listed.knows_since(since) => Err(Failure::Unknown(format!(
+                    "it was sent to another server when the log ended with record {since}, and what came then is forgotten"
+                ))),
+                seq => Ok(seq),
+            },
+        };
+        transactions.iter().map(known).collect()
     }
 
     /// Makes the record durable, then the state visible; or says which records came first.
@@ -240,6 +301,8 @@ impl Catalog {
         writer.logged_bytes += bytes_of(&encoded);
         writer.last_ms = moment.at_ms;
         self.publish(state, left);
+        let listed: Vec<TxnId> = stored.iter().flat_map(|one| one.listed.iter().copied()).collect();
+        self.note_listed(moment.seq, &listed, None, true);
         Ok(Written::Committed(CommitTimes {
             written: appended.saturating_sub(started).saturating_sub(synced),
             synced,
@@ -257,6 +320,7 @@ impl Catalog {
     ) -> Result<(), Failure> {
         let current = Arc::clone(&self.published.read());
         let mut state = State::clone(&current);
+        let mut noted = Vec::new();
         for record in records {
             let expected = state.seq().next();
             if Seq(record.seq) != expected {
@@ -273,6 +337,7 @@ impl Catalog {
                 writer.defined = state.seq();
             }
             writer.logged_bytes += bytes_of(&record.transactions);
+            noted.push((state.seq(), record.uuid, replayed));
         }
         let (end, next) = (state.seq(), Seq(writer.log.next_seq()));
         if records.is_empty() || end.next() != next {
@@ -280,6 +345,10 @@ impl Catalog {
             return Err(Failure::Poisoned(why));
         }
         self.publish(state, left);
+        for (seq, uuid, Replayed { listed, has_unlisted, .. }) in noted {
+            let others = uuid.first_chunk().copied();
+            self.note_listed(seq, &listed, others, has_unlisted);
+        }
         Ok(())
     }
 
@@ -299,11 +368,50 @@ fn kept_definitions(transaction: &Transaction, defined: Seq) -> Result<(), Refus
 
 /// What became of a group.
 struct Settled {
-    /// The state every outcome holds in.
-    seq: Seq,
     times: CommitTimes,
     /// In the order of its transactions.
-    outcomes: Vec<Result<(), RefusedWhy>>,
+    outcomes: Vec<Became>,
+}
+
+/// What became of a transaction of a group.
+enum Became {
+    /// The record it is in.
+    Decided(Result<Seq, RefusedWhy>),
+    /// It was not tried again: see [`Transaction::returns`].
+    Returned,
+}
+
+/// The transactions of a group that are still to be decided on.
+struct Open {
+    transactions: Vec<Transaction>,
+    /// Where each stands in the group.
+    places: Vec<usize>,
+    /// What became of the others, by place.
+    settled: Vec<Became>,
+}
+
+impl Open {
+    fn new(transactions: Vec<Transaction>) -> Open {
+        let places = (0..transactions.len()).collect();
+        // What is not settled yet is not looked at.
+        let settled = transactions.iter().map(|_| Became::Returned).collect();
+        Open { transactions, places, settled }
+    }
+
+    /// Lets go of those that come back.
+    fn hand_back(&mut self) {
+        let all = mem::take(&mut self.transactions).into_iter().zip(mem::take(&mut self.places));
+        (self.transactions, self.places) = all.filter(|(one, _)| !one.returns).unzip();
+    }
+
+    fn settle(mut self, outcomes: Vec<Result<Seq, RefusedWhy>>) -> Vec<Became> {
+        for (place, outcome) in self.places.iter().zip(outcomes) {
+            if let Some(became) = self.settled.get_mut(*place) {
+                *became = Became::Decided(outcome);
+            }
+        }
+        self.settled
+    }
 }
 
 /// What became of a record.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use commitlog::{LogError, LogTail, ObjectLog, ObjectLogConfig, OpenedLog};
+use commitlog::{LogError, LogTail, ObjectLog, ObjectLogConfig, OpenedLog, ReplayedRecord};
 use host::{Host, Objects};
 use model::Seq;
 
@@ -96,15 +96,24 @@ impl Catalog {
         if records.is_empty() {
             return Ok(());
         }
-        if let Err(failure) = self.follow(&mut writer, &records, &mut left) {
-            let error = failure.into_error();
-            writer.stopped = Some(Cow::Owned(error.to_string()));
-            self.poisoned.store(true, Ordering::Release);
-            return Err(error);
-        }
+        self.follow_or_stop(&mut writer, &records, &mut left)?;
         drop(writer);
         drop(left);
         Ok(())
+    }
+
+    /// Takes in records; this process stops if one does not fit.
+    pub(super) fn follow_or_stop(
+        &self,
+        writer: &mut Writer,
+        records: &[ReplayedRecord],
+        left: &mut Left,
+    ) -> Result<(), CatalogError> {
+        let Err(failure) = self.follow(writer, records, left) else { return Ok(()) };
+        let error = failure.into_error();
+        writer.stopped = Some(Cow::Owned(error.to_string()));
+        self.poisoned.store(true, Ordering::Release);
+        Err(error)
     }
 
     /// When everything there was is known to have been known, on the host's monotonic clock.
@@ -112,7 +121,7 @@ impl Catalog {
         Duration::from_micros(self.known_at.load(Ordering::Acquire))
     }
 
-    fn note_known(&self, at: Duration) {
+    pub(super) fn note_known(&self, at: Duration) {
         self.known_at.fetch_max(u64::try_from(at.as_micros()).unwrap_or(0), Ordering::AcqRel);
     }
 

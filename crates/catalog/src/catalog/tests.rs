@@ -15,6 +15,7 @@ use crate::generated::{Dice, check_state, column, inline_rows, next_transaction,
 use crate::op_format::stored_time;
 use crate::state::default_database_id;
 
+mod elsewhere;
 mod others;
 mod sharing;
 

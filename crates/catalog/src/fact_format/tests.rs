@@ -109,7 +109,7 @@ fn facts_out_of_place_are_errors() {
     let error = Rebuild::default().add(&later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "checkpoint row of kind 77 (unnamed) is not known to format version 11; version 12 is needed"
+        "checkpoint row of kind 77 (unnamed) is not known to format version 12; version 13 is needed"
     );
 }
 

@@ -116,7 +116,7 @@ impl OpenedReader {
             1 => self.load = Some(LoadId::from_bytes(field.id()?)),
             2 => self.database = Some(DatabaseId::from_bytes(field.id()?)),
             3 => {
-                let label = Label::new(field.text()?);
+                let label = Label::stored(field.text()?);
                 self.label = Some(label.ok_or_else(|| field.malformed("not a label"))?);
             }
             4 => self.table = Some(TableId::from_bytes(field.id()?)),

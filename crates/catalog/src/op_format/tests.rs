@@ -219,6 +219,42 @@ fn bytes_of_version_11_do_not_change() {
     assert_eq!(include_str!("version_11.hex").lines().count(), every_op_of_version_11().len());
 }
 
+/// As [`every_op`], of what version 12 added.
+fn every_op_of_version_12() -> Vec<Op> {
+    vec![Op::StageOpen {
+        load: LoadId::from_bytes([5; 16]),
+        database: DatabaseId::from_bytes([2; 16]),
+        label: Label::hidden(0xfeed, LoadId::from_bytes([5; 16])),
+        table: table_id(),
+        fingerprint: 9,
+        schema_version: 1,
+        statement: "INSERT".into(),
+        files: Vec::new(),
+        units: Vec::new(),
+        input: None,
+    }]
+}
+
+#[test]
+fn bytes_of_version_12_do_not_change() {
+    for (op, expected) in every_op_of_version_12().into_iter().zip(include_str!("version_12.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_12.hex").lines().count(), every_op_of_version_12().len() + 1);
+}
+
+#[test]
+fn bytes_of_listed_rows_do_not_change() {
+    let expected = include_str!("version_12.hex").lines().last().unwrap();
+    let ids = vec![TxnId::from_random_bytes([1; 16]), TxnId::from_random_bytes([2; 16])];
+    let listing = Transaction { listed: ids.clone(), ..transaction(vec![inline_rows(table_id(), 3)]) };
+    let bytes = encode_transaction(&listing, 1_700_000_000_123);
+    assert_eq!(hex(&bytes), expected);
+    assert_eq!(decode_transaction(&bytes).unwrap().listed, ids);
+}
+
 #[test]
 fn bytes_of_version_9_do_not_change() {
     for (op, expected) in every_op_of_version_9().into_iter().zip(include_str!("version_9.hex").lines()) {
@@ -354,19 +390,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 12;
+    bytes[0] = 13;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 11; version 12 is needed"
+        "op of kind 34 (StageSeal) is not known to format version 12; version 13 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 11; version 12 is needed"
+        "op of kind 99 (unnamed) is not known to format version 12; version 13 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 12, and this program reads up to version 11"
+        "transaction needs format version 13, and this program reads up to version 12"
     );
 }
 

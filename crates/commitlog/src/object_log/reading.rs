@@ -51,6 +51,7 @@ impl ObjectLog {
             proof: Proof::now(host),
             company: None,
             last_put: None,
+            recent: Arc::default(),
         };
         // Whatever is found missing from here on was deleted later.
         let begun = Proof::now(host);
@@ -115,6 +116,7 @@ impl ObjectLog {
             return Err(LogError::Corruption { path, offset: 0, what });
         }
         self.previous_hash = record::hash(frame);
+        self.recent.push(self.next_seq, frame.clone());
         self.next_seq += 1;
         Ok(())
     }
@@ -129,10 +131,14 @@ impl ObjectLog {
                 Ok(None) | Err(_) => break,
             }
             // Where there are some there may be many, and a slow store is asked for them side by side: for twice as many each time.
-            while records.len() >= SERIAL_MAX
-                && records.len() < FOLLOWED_MAX
-                && matches!(self.next_ones(&mut records), Ok(true))
-            {}
+            while records.len() >= SERIAL_MAX && records.len() < FOLLOWED_MAX {
+                match self.next_ones(&mut records) {
+                    Ok(true) => {}
+                    // The end, as it was: others may append as fast as a slow store is read, and would never be reached.
+                    Ok(false) => return Ok(records),
+                    Err(_) => break,
+                }
+            }
         }
         Ok(records)
     }
@@ -140,11 +146,15 @@ impl ObjectLog {
     /// Goes behind as many records again as were found so far; whether all of them were there.
     fn next_ones(&mut self, records: &mut Vec<ReplayedRecord>) -> Result<bool, LogError> {
         let (first, stream, wanted) = (self.next_seq, self.config.stream, u64_of(records.len()));
+        let started = Proof::now(&self.host);
         let found = frames::fetch_many(&self.objects, &self.host, stream, first, wanted)?;
         let are_all = u64_of(found.len()) >= wanted.min(frames::FETCHES);
         for (record, frame) in found {
             self.take(&record, &frame)?;
             records.push(replayed(record));
+        }
+        if !are_all {
+            self.tail_seen(started)?;
         }
         Ok(are_all)
     }

@@ -62,30 +62,12 @@ fn follow(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
     let Some(sharing) = &services.sharing else { return (Ok(()), LOOKED_MAX) };
     // Whoever commits knows the end of the log without a look.
     let since = services.host.clock.monotonic().saturating_sub(LOOKED_MAX);
-    let followed = catch_up(services, since, None);
+    let followed = services.catch_up(since, None);
     if sharing.has_news() {
         // Who hears of it later, with the next beat, has perhaps written a checkpoint before.
         let _told = tell(services, sharing);
     }
     (followed, sharing.pause(services.host.clock.monotonic()))
-}
-
-/// Takes in what others had committed at `since`, a moment of the monotonic clock; blocks.
-///
-/// # Errors
-/// The store does not say, or the log is not what it should be.
-pub(crate) fn catch_up(
-    services: &Services,
-    since: Duration,
-    patience: Option<Duration>,
-) -> Result<(), Error> {
-    let Some(sharing) = &services.sharing else { return Ok(()) };
-    if sharing.follow(&services.catalog, since, patience)? {
-        services.flushing.recount(&services.catalog.snapshot());
-        services.flushing.due().notify_waiters();
-        services.wake.notify_waiters();
-    }
-    Ok(())
 }
 
 fn beat(services: &Arc<Services>) -> (Result<(), Error>, Duration) {
@@ -143,9 +125,11 @@ pub(crate) fn rest_elsewhere(services: &Services, table: TableId) -> Option<Rest
 /// What this process says of itself.
 pub(crate) fn report(services: &Services) -> Report {
     let addresses = services.sharing.as_ref().map(|sharing| sharing.addresses.lock().clone());
+    let peer = services.sharing.as_ref().map(|sharing| sharing.peer.lock().clone());
     Report {
         host: services.host_name.to_string(),
         addresses: addresses.unwrap_or_default(),
+        peer: peer.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: services.started_ms,
         writes_since_ms: writes_since_ms(services),

@@ -18,10 +18,10 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::background::merging::{flush_table, run_merge};
-use crate::background::{following, scrub};
+use crate::background::{abandoned, following, scrub};
 use crate::context::services::Services;
 use crate::export::journal;
-use crate::resolve::schema_file;
+use sources::schema_file;
 
 /// How long a loop sleeps when nobody wakes it.
 const IDLE: Duration = Duration::from_secs(5);
@@ -173,6 +173,9 @@ fn housekeeping_round(services: &Arc<Services>) -> Result<bool, Error> {
         schema_file::save(host.disk.as_ref(), services.root(), &services.sources.schemas);
     }
     let mut first_error = collected.err().or(swept.err()).map(Error::from);
+    if let Err(error) = abandoned::round(services) {
+        first_error.get_or_insert(error);
+    }
     if services.sharing.is_some() && is_mine {
         journal::finish_leftovers(services);
     }

@@ -7,4 +7,5 @@ pub(crate) mod following;
 pub(crate) mod shutdown;
 pub(crate) mod optimize;
 pub(crate) mod scrub;
+mod abandoned;
 pub(crate) mod loops;

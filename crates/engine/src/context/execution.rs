@@ -4,14 +4,17 @@
 //! share: that is `Services`, and whoever needs both is given both.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use arrow::array::RecordBatch;
 use boundary::config::Config;
 use boundary::error::Error;
+use boundary::once::names::Once;
 use boundary::progress::QueryProgress;
 use boundary::request::DEFAULT_USER;
 use boundary::secrets::redaction::Secrets;
 use catalog::{Catalog, Precondition, Snapshot, TableState};
+use cluster::Coordinator;
 use host::{Account, MemoryBudget};
 use model::saturating::usize_of;
 use model::{TableDef, TableEngine};
@@ -37,6 +40,8 @@ pub(crate) struct Execution {
     pub sees_own_only: bool,
     /// Those of the session.
     pub temporary: Arc<TemporaryTables>,
+    /// When it began, milliseconds since 1970 UTC: what `now()` is, wherever it runs.
+    pub now_ms: u64,
     pub progress: Arc<QueryProgress>,
     pub memory: MemoryBudget,
     /// What it holds, as the allocator counts.
@@ -51,8 +56,20 @@ pub(crate) struct Execution {
     pub repeats: bool,
     /// What of a table is being written anew, for whoever reads it under a name of its own.
     pub rewritten: Option<Rewritten>,
+    /// The load of another server that it helps with.
+    pub helping: Option<Arc<Helping>>,
     /// The text without the rows of an INSERT: what is said about the statement must not repeat its credentials.
     pub logged: Arc<str>,
+}
+
+/// A load of another server.
+pub(crate) struct Helping {
+    pub once: Once,
+    pub coordinator: Arc<Coordinator>,
+    /// So many servers work on it.
+    pub servers: usize,
+    /// It was planned, and reads.
+    pub reads: AtomicBool,
 }
 
 /// What is being written anew.
@@ -66,6 +83,16 @@ pub(crate) enum Rewritten {
     Filling,
     /// Rows on their way into a table, which a materialized view sees instead of it.
     Block { def: Arc<TableDef>, rows: Arc<Vec<RecordBatch>> },
+}
+
+/// What another server says of a statement of its own.
+pub(crate) struct Whence {
+    pub user: Arc<str>,
+    pub query_id: String,
+    pub logged: Arc<str>,
+    pub database: String,
+    pub now_ms: u64,
+    pub helping: Helping,
 }
 
 impl Execution {
@@ -169,6 +196,7 @@ impl Execution {
             user: DEFAULT_USER.into(),
             sees_own_only: false,
             temporary: Arc::new(TemporaryTables::new(host.memory.clone())),
+            now_ms: services.now_ms(),
             progress: Arc::default(),
             memory: host.memory.child_named("background", host.memory.limit()),
             account: Account::open(host.memory.limit(), &host.memory),
@@ -179,7 +207,39 @@ impl Execution {
             rolls_back: false,
             repeats: false,
             rewritten: None,
+            helping: None,
             logged: "".into(),
+        })
+    }
+
+    /// A statement of another server that shares the root, which helps it from here.
+    pub(crate) fn of_peer(
+        services: &Services,
+        snapshot: Snapshot,
+        settings: Settings,
+        whence: Whence,
+    ) -> Arc<Execution> {
+        let host = &services.host;
+        let limit = match settings.get_u64("max_memory_usage") {
+            0 => host.memory.limit(),
+            limit => limit,
+        };
+        let Whence { user, query_id, logged, database, now_ms, helping } = whence;
+        let keep = Keep::Never;
+        let profile = StatementProfile::new(&host.clock, query_id.clone(), host.clock.monotonic(), keep);
+        let server = Execution::of_server(services, snapshot);
+        Arc::new(Execution {
+            settings: Arc::new(settings),
+            current_database: database,
+            user,
+            query_id,
+            now_ms,
+            helping: Some(Arc::new(helping)),
+            memory: host.memory.child_named("query", limit),
+            account: Account::open(limit, &host.memory),
+            profile: Arc::new(profile),
+            logged,
+            ..server.again()
         })
     }
 
@@ -231,6 +291,7 @@ impl Execution {
             user: Arc::clone(&self.user),
             sees_own_only: self.sees_own_only,
             temporary: Arc::clone(&self.temporary),
+            now_ms: self.now_ms,
             progress: Arc::clone(&self.progress),
             memory: self.memory.clone(),
             account: Arc::clone(&self.account),
@@ -241,6 +302,7 @@ impl Execution {
             rolls_back: self.rolls_back,
             repeats: self.repeats,
             rewritten: self.rewritten.clone(),
+            helping: self.helping.clone(),
             logged: Arc::clone(&self.logged),
         }
     }

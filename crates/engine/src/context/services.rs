@@ -4,7 +4,8 @@
 //! runs in the background.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use boundary::config::Config;
 use boundary::error::Error;
@@ -17,6 +18,7 @@ use boundary::ledgers::mutations::Mutations;
 use boundary::ledgers::part_log::PartLog;
 use boundary::ledgers::processes::Processes;
 use catalog::{Catalog, ExportState};
+use cluster::Peers;
 use datafusion::execution::SessionState;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use host::{Host, Runtimes};
@@ -29,7 +31,7 @@ use shared::Sharing;
 use sql::Settings;
 use tokio_util::sync::CancellationToken;
 
-use crate::planning::planners::Planners;
+use boundary::planners::Planners;
 use tables::memory::MemoryTables;
 use tables::stored::Tables;
 use tables::temporary::{TemporaryTables, is_temporary};
@@ -44,6 +46,8 @@ pub(crate) struct Services {
     pub store: PartStore,
     /// Of a root that others use, too.
     pub sharing: Option<Sharing>,
+    /// How other servers are asked to work; set when the port for it is open.
+    pub peers: OnceLock<Arc<Peers>>,
     pub tables: Tables,
     pub memory_tables: MemoryTables,
     /// Decoded rows of the log.
@@ -105,6 +109,25 @@ impl Services {
     /// Whether work on all of the root is this server's.
     pub(crate) fn is_root_mine(&self) -> bool {
         self.sharing.as_ref().is_none_or(|sharing| sharing.duties().is_mine(b"root"))
+    }
+
+    /// Takes in what others had committed at `since`, a moment of the monotonic clock; blocks.
+    ///
+    /// # Errors
+    /// The store does not say, or the log is not what it should be.
+    pub(crate) fn catch_up(&self, since: Duration, patience: Option<Duration>) -> Result<(), Error> {
+        let Some(sharing) = &self.sharing else { return Ok(()) };
+        if sharing.follow(&self.catalog, since, patience)? {
+            self.has_followed();
+        }
+        Ok(())
+    }
+
+    /// Others have committed something.
+    pub(crate) fn has_followed(&self) {
+        self.flushing.recount(&self.catalog.snapshot());
+        self.flushing.due().notify_waiters();
+        self.wake.notify_waiters();
     }
 
     /// Whether an export that is not running here may be finished here: no other server is writing it.

@@ -107,7 +107,7 @@ fn time_zone(settings: &Settings) -> chrono_tz::Tz {
 
 /// What functions may ask about this statement.
 fn session_values(services: &Services, execution: &Execution, time_zone: chrono_tz::Tz) -> SessionValues {
-    let now_ns = i64::try_from(services.now_ms()).unwrap_or(0).saturating_mul(1_000_000);
+    let now_ns = i64::try_from(execution.now_ms).unwrap_or(0).saturating_mul(1_000_000);
     SessionValues {
         time_zone,
         now_ns,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use boundary::error::Error;
 use catalog::{Op, Precondition};
 
-use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use sinks::commit::commit;
 
 /// Commits ops of one DDL statement on a blocking thread.
 pub(crate) async fn commit_ops(

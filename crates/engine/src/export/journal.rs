@@ -15,8 +15,8 @@ use sources::export::{Destination, Reachable};
 use stores::clients::store::Store;
 use stores::{SourceError, SourceSettings};
 
-use crate::commit::commit;
 use crate::context::services::Services;
+use sinks::commit::commit;
 
 /// Finishes in the background what a crash has left. What cannot be finished stays in `system.exports`.
 pub(crate) fn finish_leftovers(services: &Arc<Services>) {

@@ -29,12 +29,13 @@ use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::context::source_settings::export_settings;
 use crate::export::journal::finish_waiting;
-use crate::insert::infile::{as_select, as_select_of, is_infile};
 use crate::insert::into_table::repeats;
 use crate::insert::rows::SentRows;
-use crate::insert::values::{Batches, value_rows};
+use crate::insert::values::value_rows;
 use crate::query::select::{plan, stream_of};
 use crate::resolve::calls::{source_call, source_env};
+use sinks::arriving::infile::{as_select, as_select_of, is_infile};
+use sinks::turns::Batches;
 use tables::conform::Conform;
 use tables::insert_shape::InsertShape;
 

@@ -12,40 +12,38 @@ use boundary::once::names::{Once, settled};
 use boundary::progress::QueryProgress;
 use boundary::request::{BodyStream, Rows};
 use catalog::{Op, Precondition, Snapshot, TableState};
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use formats::Omissions;
 use futures::StreamExt;
 use mergetree::write::check_rows;
 use mergetree::write::collapse::collapsed_rows;
 use model::TableEngine;
-use physical::adopt::AdoptExec;
-use physical::nodes::metered::metered;
 use physical::profile::Span;
-use physical::unary::Unary;
 use sql::{Insert, InsertSource};
 
-use crate::commit::submit;
 use crate::context::execution::Execution;
 use crate::context::pressure::{wait_for_flushes, wait_for_merges};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
-use crate::exec::commit::CommitExec;
-use crate::exec::sink::SinkExec;
 use crate::insert::adopting::adoption_of;
 use crate::insert::drained::{drain_into, has_few_rows};
+use crate::insert::named::Named;
+use crate::insert::planned_sinks::write_planned;
 use crate::insert::rows::{SentRows, encoded};
 use crate::insert::sink_settings::{keep_order, partitions_max, sink_settings, sinks_of};
-use crate::insert::sinks::write_rows;
-use crate::insert::values::{Batches, value_rows};
+use crate::insert::staging::{ToStage, to_stage};
+use crate::insert::values::value_rows;
 use crate::insert::with_views::{self, Incoming};
-use crate::load::staged::frozen::{known_source, units_to_stage};
+use crate::load::staged::frozen::{check_columns, known_source};
 use crate::load::staged::{self, StagedInsert};
 use crate::query::load_source::{read_by_units, resumable_source};
 use crate::query::select::{PlannedQuery, plan_into, stream_of};
 use crate::resolve::calls::KnownSource;
 use crate::resolve::materialized::views_of;
-use crate::sink_target::SinkTarget;
-use crate::uncommitted::UncommittedParts;
+use sinks::commit::submit;
+use sinks::target::SinkTarget;
+use sinks::turns::Batches;
+use sinks::turns::write_rows;
+use sinks::uncommitted::UncommittedParts;
 use tables::conform::{Conform, insert_columns};
 use tables::memory::Gathered;
 
@@ -62,6 +60,11 @@ pub(crate) async fn into_table(
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
     let columns = insert.columns.as_deref();
+    if let (Some(helping), InsertSource::Select(query)) = (&execution.helping, &insert.source) {
+        let select = InsertSelect { table: &table, columns, query, text };
+        let named = Named::Helping(Arc::clone(helping));
+        return Box::pin(insert_select(services, execution, select, named)).await;
+    }
     let claim =
         Claim::of(&execution.settings, insert, &table.def, &execution.current_database, text)?.map(Arc::new);
     let mut body = body;
@@ -312,7 +315,7 @@ fn sink_target(
 }
 
 async fn commit_target(services: &Services, target: Arc<SinkTarget>) -> Result<Rows, Error> {
-    let work = move || crate::commit::commit_parts(&target);
+    let work = move || sinks::commit::commit_parts(&target);
     let joined = services.runtimes.spawn_blocking("commit", work).await;
     joined.map_err(Error::ended_early)??;
     services.wake.notify_waiters();
@@ -327,14 +330,6 @@ pub(crate) struct InsertSelect<'a> {
     pub text: &'a str,
 }
 
-/// By what an INSERT SELECT is known.
-pub(crate) enum Named {
-    No,
-    Claim(Arc<Claim>),
-    /// By the label of the open load that it goes on with.
-    Resumed(Once),
-}
-
 pub(crate) async fn insert_select(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
@@ -343,22 +338,20 @@ pub(crate) async fn insert_select(
 ) -> Result<Rows, Error> {
     let InsertSelect { table, columns, query, text } = select;
     let has_views = has_views(execution, table, &named)?;
-    let once = match &named {
-        Named::No => None,
-        Named::Claim(_) if execution.rolls_back => None,
-        Named::Claim(claim) => Some(claim.once()).filter(|once| once.label.is_some()),
-        Named::Resumed(once) => Some(once.clone()),
-    };
+    let once = named.once(execution.rolls_back);
     let open = match &once {
         Some(once) => staged::open_of(&services.catalog, once, text)?,
         None => None,
     };
     let known = match (&once, &open) {
         // Nothing is left to read: not even the listing.
-        (Some(once), Some(open)) if open.is_complete() => {
+        (Some(once), Some(open)) if open.is_complete() && !named.is_helping() => {
             return Box::pin(staged::finish(services, execution, once, open)).await;
         }
-        (_, Some(open)) => known_source(open),
+        (_, Some(open)) => {
+            check_columns(open, table, columns)?;
+            known_source(open)
+        }
         _ => None,
     };
     let (mut planned, conform) =
@@ -375,16 +368,26 @@ pub(crate) async fn insert_select(
     let sinks = sinks_of(&table.def, &execution.settings, sinks, Some(&planned.logical));
     planned.state.config_mut().options_mut().execution.target_partitions = sinks.max(1);
     wait_for_merges(&execution.snapshot, &execution.progress, table).await?;
-    if let (Some(once), Some(source)) = (once, resumable_source(&planned)?)
-        && let Some(units) = units_to_stage(execution, &source, open.as_deref()).await?
+    if let Some(source) = resumable_source(&planned)?
+        && let (of, names) = ((table.def.as_ref(), source.as_ref()), (&named, once))
+        && let Some(ToStage { once, units, helpers }) =
+            to_stage(services, execution, of, names, (open.as_deref(), text)).await?
     {
-        let insert = StagedInsert { table: handle, conform, source, units, settings, sinks, once, text };
-        return Box::pin(staged::run(services, execution, insert, planned)).await;
+        let insert =
+            StagedInsert { table: handle, conform, source, units, settings, sinks, once, text, helpers };
+        return match named {
+            Named::Helping(helping) => {
+                Box::pin(staged::help(services, execution, insert, planned, &helping)).await
+            }
+            _ => Box::pin(staged::run(services, execution, insert, planned)).await,
+        };
     }
     let claim = match named {
         Named::Claim(claim) => Some(claim),
         Named::No => None,
-        Named::Resumed(_) => return Err(Error::internal("a load that is no plain scan was staged")),
+        Named::Resumed(_) | Named::Helping(_) => {
+            return Err(Error::internal("a load that is no plain scan was staged"));
+        }
     };
     read_by_units(&mut planned, sinks).await?;
     let physical = planned.physical().await?;
@@ -394,22 +397,7 @@ pub(crate) async fn insert_select(
         return insert_batches(services, execution, table, (&handle, &conform), claim, rows).await;
     }
     let target = sink_target(services, execution, handle, conform, claim)?;
-    let into = (&target.table, target.conform.as_ref());
-    let adoption = adoption_of(services, execution, &physical, into, target.claim.as_deref());
-    let written: Arc<dyn ExecutionPlan> = match adoption {
-        Ok(adoption) if adoption.is_worth_a_try().await? => {
-            Arc::new(AdoptExec::new(Arc::clone(&target) as _, Arc::new(adoption)))
-        }
-        _ => Unary::over(metered(physical)?, SinkExec { target: Arc::clone(&target) })?,
-    };
-    let plan = Unary::over(written, CommitExec { target })?;
-    execution.progress.watch(&plan);
-    let mut committed = execute_stream(plan, planned.state.task_ctx())?;
-    while let Some(batch) = committed.next().await {
-        batch.map_err(Error::from)?;
-    }
-    services.wake.notify_waiters();
-    Ok(Rows::none())
+    write_planned(services, execution, physical, planned.state.task_ctx(), target).await
 }
 
 /// Whether materialized views see the INSERT, which has no name then.

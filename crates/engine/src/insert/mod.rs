@@ -2,14 +2,13 @@
 //!
 //! Invariant: a statement's rows become visible together or not at all. Must not know: tables outside.
 
-pub(crate) mod infile;
-pub(crate) mod stream;
-pub(crate) mod pieces;
 pub(crate) mod values;
 pub(crate) mod rows;
 pub(crate) mod sink_settings;
-pub(crate) mod sinks;
 pub(crate) mod adopting;
+mod planned_sinks;
+pub(crate) mod named;
+mod staging;
 mod with_views;
 mod drained;
 pub(crate) mod into_table;

@@ -17,9 +17,10 @@ use sources::SentParquet;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::source_settings::format_settings;
-use crate::insert::pieces::{BodyPlan, read_body};
-use crate::insert::values::{Batches, arriving_values};
+use crate::insert::values::arriving_values;
 use crate::resolve::calls::source_env;
+use sinks::arriving::pieces::{BodyPlan, read_body};
+use sinks::turns::Batches;
 use tables::conform::insert_columns;
 use tables::insert_shape::InsertShape;
 

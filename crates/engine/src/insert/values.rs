@@ -14,7 +14,6 @@ use bytes::BytesMut;
 use datafusion::physical_plan::collect;
 use formats::{FormatError, FormatKind, FormatSettings};
 use functions::cast::default_array;
-use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, ErrorCode};
@@ -24,13 +23,12 @@ use sql::lexer::values::{rows, values};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::source_settings::format_settings;
-use crate::insert::stream::read_batches;
-use crate::planning::stack_room::Roomy;
 use crate::query::select::plan;
+use boundary::stack_room::Roomy;
+use sinks::arriving::stream::read_batches;
+use sinks::turns::Batches;
 use tables::conform::cast_into;
 use tables::insert_shape::InsertShape;
-
-pub(crate) type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
 
 /// Part of no format.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -18,19 +18,19 @@ use mergetree::write::{PartSink, SinkSettings, check_rows};
 use model::{ErrorCode, SealedPart, TableEngine, TableId};
 use physical::nodes::metered::metered;
 
-use crate::commit::submit;
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::pressure::{wait_for_flushes, wait_for_merges};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::insert::rows::encoded;
 use crate::insert::sink_settings::keep_order;
-use crate::insert::values::Batches;
 use crate::query::select::plan;
 use crate::resolve::materialized::{destination_of, views_of};
 use crate::resolve::merged::behind;
 use crate::resolve::views::select_of;
-use crate::uncommitted::UncommittedParts;
+use sinks::commit::submit;
+use sinks::turns::Batches;
+use sinks::uncommitted::UncommittedParts;
 use tables::conform::Conform;
 
 /// Rows of one table up to this many bytes go into the log.

@@ -6,9 +6,11 @@
 //! Invariant: nothing of the load is seen before all of it is; a unit whose parts are staged is not read again. A load
 //! that stops stays open, and its error says how to go on. Must not know: what a statement that is no plain scan does.
 
-pub(crate) mod frozen;
-pub(crate) mod sink;
 pub(crate) mod ending;
+pub(crate) mod frozen;
+
+mod rounds;
+mod sharing;
 
 use std::sync::Arc;
 
@@ -21,28 +23,21 @@ use boundary::progress::QueryProgress;
 use boundary::request::Rows;
 use boundary::secrets::text::masked;
 use catalog::{Catalog, Op, StagedLoad};
-use datafusion::common::DataFusionError;
-use datafusion::execution::TaskContext;
-use datafusion::physical_plan::ExecutionPlan;
-use load::{LoadPlan, Unit};
+use cluster::Peer;
 use mergetree::write::SinkSettings;
-use model::{ErrorCode, Label, LoadId};
-use physical::nodes::unit_ends::UnitEnds;
-use physical::nodes::unit_table::UnitTable;
+use model::{ErrorCode, Label, LoadId, Seq};
 use sources::{ObjectTable, SourceUnit};
 
-use crate::context::execution::Execution;
+use crate::context::execution::{Execution, Helping};
 use crate::context::services::Services;
-use crate::query::load_source::{UNIT_BYTES, read_instead, unit_of};
 use crate::query::select::PlannedQuery;
-use crate::sink_target::SinkTarget;
-use crate::uncommitted::UncommittedParts;
 use ending::{begin, commit_ops, given_up, stopped};
-use frozen::{check_source, freeze, input_of, thaw};
-use sink::{Staging, write_units};
+use frozen::{check_source, freeze, input_of};
+use rounds::{LoadUnits, Round, units_of};
+use sharing::Shared;
 use tables::conform::Conform;
 
-/// An INSERT SELECT that only projects one source, and has a label.
+/// An INSERT SELECT that only projects one source, and has a label, which may be a hidden one.
 pub(crate) struct StagedInsert<'a> {
     pub table: mergetree::Table,
     pub conform: Arc<Conform>,
@@ -52,16 +47,18 @@ pub(crate) struct StagedInsert<'a> {
     pub settings: SinkSettings,
     pub sinks: usize,
     pub once: Once,
-    /// The whole statement, for RESUME LOAD.
+    /// The whole statement, for RESUME LOAD and for helpers.
     pub text: &'a str,
+    /// Servers that may help.
+    pub helpers: Vec<Peer>,
 }
 
 /// Opens a load, or goes on with the one that is open under the label, to its end.
 pub(crate) async fn run(
-    services: &Services,
-    execution: &Execution,
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
     mut insert: StagedInsert<'_>,
-    planned: PlannedQuery,
+    mut planned: PlannedQuery,
 ) -> Result<Rows, Error> {
     let label = insert.once.label.clone();
     let label = label.ok_or_else(|| Error::internal("a load without a label was staged"))?;
@@ -71,9 +68,7 @@ pub(crate) async fn run(
         check_same(open, &insert.once, insert.text)?;
         check_source(open, &insert.source)?;
     }
-    let random = &services.host.random;
-    let fresh = || LoadId::from_random_bytes(host::random::uuid_bytes(random.as_ref()));
-    let id = found.as_ref().map_or_else(fresh, |open| open.id);
+    let id = found.as_ref().map_or_else(|| fresh_id(services), |open| open.id);
     let attempt = begin(services, execution, id, &label).await?;
     // Looked at again: only from here on nobody else adds to it.
     let open = catalog.snapshot().load(id);
@@ -87,7 +82,7 @@ pub(crate) async fn run(
     if let Some(open) = &open {
         insert.once = with_kept_token(insert.once, open)?;
     }
-    let prepared = match prepare(&insert, planned, open.as_deref(), &attempt).await {
+    let (shared, first) = match prepare(&insert, &mut planned, open.as_deref(), &attempt).await {
         Ok(prepared) => prepared,
         Err(error) => {
             match open {
@@ -103,17 +98,57 @@ pub(crate) async fn run(
             .warn(format!("load '{}' goes on: {done} of {all} units were staged before", label.as_str()));
     }
     let load = Load { id, label, attempt };
-    if open.is_none()
-        && let Err(error) = load.open(services, execution, &insert, &prepared.units).await
-    {
-        history.forget(id);
-        // Another session may have opened the same load, and even have finished it.
-        return refused(&services.catalog, &execution.progress, &insert.once, error);
-    }
-    match load.execute(services, execution, insert, prepared).await {
+    let opened = match &open {
+        Some(_) => Ok(services.catalog.seq()),
+        None => load.open(services, execution, &insert, shared.units()).await,
+    };
+    let seq = match opened {
+        Ok(seq) => seq,
+        Err(error) => {
+            history.forget(id);
+            // Another session may have opened the same load, and even have finished it.
+            return refused(&services.catalog, &execution.progress, &insert.once, error);
+        }
+    };
+    let of_load = (load.id, &load.label, &load.attempt);
+    let staged = shared.stage(services, execution, &insert, (planned, first), of_load, seq).await;
+    let done = match staged {
+        Ok(()) => load.publish(services, execution, &insert.once).await,
+        Err(error) => Err(error),
+    };
+    match done {
         Ok(()) => Ok(Rows::none()),
         Err(error) => Err(stopped(services, &execution.profile, id, error).await),
     }
+}
+
+/// An id that no load has.
+pub(crate) fn fresh_id(services: &Services) -> LoadId {
+    LoadId::from_random_bytes(host::random::uuid_bytes(services.host.random.as_ref()))
+}
+
+/// Helps with a load that another server coordinates, until that one gives nothing more.
+pub(crate) async fn help(
+    services: &Services,
+    execution: &Execution,
+    insert: StagedInsert<'_>,
+    planned: PlannedQuery,
+    helping: &Helping,
+) -> Result<Rows, Error> {
+    let label = insert.once.label.clone();
+    let label = label.ok_or_else(|| Error::internal("a load without a label was staged"))?;
+    let open = services.catalog.snapshot().load_labelled(insert.once.database, &label);
+    let open = open.ok_or_else(|| given_up(&label))?;
+    if open.table != insert.table.def.id {
+        return Err(Error::internal("the name of the load's table means another one by now"));
+    }
+    check_source(&open, &insert.source)?;
+    let attempt = begin(services, execution, open.id, &label).await?;
+    let units = units_of(&insert, Some(&open)).await?;
+    let load = (open.id, &attempt);
+    let helped = sharing::help(services, execution, &insert, (planned, units), load, helping).await;
+    services.loads.forget(open.id);
+    helped.map(|()| Rows::none())
 }
 
 /// The answer to a statement whose step was refused: the same statement may have done everything meanwhile.
@@ -192,53 +227,21 @@ fn check_same(open: &StagedLoad, once: &Once, text: &str) -> Result<(), Error> {
     )))
 }
 
-/// What an attempt is going to do.
-struct Prepared {
-    /// All units of the load, by number.
-    units: Vec<SourceUnit>,
-    ends: Arc<UnitEnds>,
-    physical: Arc<dyn ExecutionPlan>,
-    task: Arc<TaskContext>,
-}
-
 /// Plans to read what is left. Nothing is written yet.
 async fn prepare(
     insert: &StagedInsert<'_>,
-    mut planned: PlannedQuery,
+    planned: &mut PlannedQuery,
     open: Option<&StagedLoad>,
     attempt: &LoadAttempt,
-) -> Result<Prepared, Error> {
-    let units = match open {
-        Some(load) => thaw(load, insert.source.files())?,
-        // Given up since this statement found it open.
-        None if insert.units.is_empty() => insert.source.units(UNIT_BYTES).await?,
-        None => insert.units.clone(),
-    };
-    let covered = |unit: &Unit| open.is_some_and(|load| load.is_covered(unit.id.0));
-    let left: Vec<Unit> = units.iter().enumerate().map(unit_of).filter(|unit| !covered(unit)).collect();
+) -> Result<(Shared, Round), Error> {
+    let units = units_of(insert, open).await?;
+    let LoadUnits { all, left } = &units;
     let unread: Vec<SourceUnit> =
-        left.iter().filter_map(|unit| units.get(unit.id.0 as usize).cloned()).collect();
+        left.iter().filter_map(|unit| all.get(unit.id.0 as usize).cloned()).collect();
     insert.source.expect(&unread, None).await?;
-    let ends = Arc::new(UnitEnds::new(insert.sinks, Arc::clone(&attempt.read)));
-    let plan = LoadPlan::new(left);
-    let table = UnitTable::new(Arc::clone(&insert.source), units.clone(), &plan, insert.sinks);
-    read_instead(&mut planned, table.with_ends(Arc::clone(&ends)))?;
-    let physical = planned.physical().await?;
-    if !keeps_streams(physical.as_ref(), insert.sinks) {
-        return Err(Error::internal("the plan of a load mixes the rows of its streams"));
-    }
-    Ok(Prepared { units, ends, physical, task: planned.state.task_ctx() })
-}
-
-/// Whether every stream of the scan reaches one sink.
-fn keeps_streams(plan: &dyn ExecutionPlan, streams: usize) -> bool {
-    let same = plan.properties().partitioning.partition_count() == streams;
-    same && plan.name() != "RepartitionExec"
-        && match plan.children().as_slice() {
-            [] => true,
-            [child] => keeps_streams(&***child, streams),
-            _ => false,
-        }
+    let shared = Shared::new(insert, units);
+    let first = shared.plan(insert, planned, attempt).await?;
+    Ok((shared, first))
 }
 
 /// One attempt at a load.
@@ -249,45 +252,6 @@ struct Load {
 }
 
 impl Load {
-    async fn execute(
-        &self,
-        services: &Services,
-        execution: &Execution,
-        insert: StagedInsert<'_>,
-        prepared: Prepared,
-    ) -> Result<(), Error> {
-        execution.progress.watch(&prepared.physical);
-        let once = insert.once.clone();
-        let inputs = (0..insert.sinks)
-            .map(|stream| prepared.physical.execute(stream, Arc::clone(&prepared.task)))
-            .collect::<Result<Vec<_>, DataFusionError>>()?;
-        let stop = execution.progress.cancellation().child_token();
-        // Sinks stop at their next batch when this future goes away.
-        let stopping = stop.clone().drop_guard();
-        let staging = Arc::new(Staging {
-            load: self.id,
-            target: self.target(services, execution, insert),
-            ends: prepared.ends,
-            stage_bytes_min: execution.settings.get_u64("load_stage_min_bytes"),
-            stop,
-            attempt: Arc::clone(&self.attempt),
-        });
-        let sinks = inputs
-            .into_iter()
-            .enumerate()
-            .map(|(stream, input)| write_units(input, Arc::clone(&staging), stream));
-        // All of them, also after an error: the answer says what is staged. A statement that is given up is answered at
-        // once; a sink that is just committing then still adds its units, which a later statement waits for.
-        let written = futures::future::join_all(sinks).await;
-        let failed: Vec<Error> = written.into_iter().filter_map(Result::err).collect();
-        let cause = failed.iter().find(|error| error.kind != ErrorKind::Cancelled).or(failed.first());
-        if let Some(error) = cause {
-            return Err(error.clone());
-        }
-        stopping.disarm();
-        self.publish(services, execution, &once).await
-    }
-
     /// Freezes what the load reads, and takes its label.
     async fn open(
         &self,
@@ -295,7 +259,7 @@ impl Load {
         execution: &Execution,
         insert: &StagedInsert<'_>,
         units: &[SourceUnit],
-    ) -> Result<(), Error> {
+    ) -> Result<Seq, Error> {
         let (files, units) = freeze(insert.source.files(), units)?;
         let open = Op::StageOpen {
             load: self.id,
@@ -315,24 +279,7 @@ impl Load {
                 insert.once.token_text.as_deref(),
             ))),
         };
-        commit_ops(services, &execution.profile, vec![open]).await.map(drop)
-    }
-
-    fn target(&self, services: &Services, execution: &Execution, insert: StagedInsert<'_>) -> SinkTarget {
-        SinkTarget {
-            uncommitted: Arc::new(UncommittedParts::new(insert.table.store.clone())),
-            table: insert.table,
-            conform: insert.conform,
-            settings: SinkSettings { load: Some(self.id), ..insert.settings },
-            claim: None,
-            progress: Arc::clone(&execution.progress),
-            stop: execution.progress.cancellation().child_token(),
-            runtimes: services.runtimes.clone(),
-            profile: Arc::clone(&execution.profile),
-            part_log: Arc::clone(&services.part_log),
-            started: services.host.clock.monotonic(),
-            rolls_back: false,
-        }
+        commit_ops(services, &execution.profile, vec![open]).await
     }
 
     /// Makes all rows visible at one `Seq`, and the label used.
@@ -342,10 +289,11 @@ impl Load {
             return settled(Err(given_up(&self.label)), Some(once), &services.catalog, &execution.progress);
         };
         let mut ops = vec![Op::StagePublish { load: self.id }];
-        ops.extend(once.ops(staged.rows()));
+        let once = Some(once).filter(|_| !self.label.is_hidden());
+        ops.extend(once.into_iter().flat_map(|once| once.ops(staged.rows())));
         execution.progress.begin_commit()?;
         let committed = commit_ops(services, &execution.profile, ops).await;
-        settled(committed, Some(once), &services.catalog, &execution.progress)?;
+        settled(committed, once, &services.catalog, &execution.progress)?;
         let mut end = LoadEnd::Finished;
         if services.catalog.snapshot().load(self.id).is_some() {
             // Another statement took the token meanwhile, with the same rows: these are not needed.

@@ -22,11 +22,11 @@ use super::part::{Outcome, Rewriting};
 use super::rows::Changing;
 use crate::background::following;
 use crate::background::merging::flush_table;
-use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
-use crate::uncommitted::UncommittedParts;
+use sinks::commit::commit;
+use sinks::uncommitted::UncommittedParts;
 use tables::changes::checked;
 use tables::changes::{Change, Within};
 

@@ -18,12 +18,12 @@ use sql::{PartitionTransfer, TransferKind};
 
 use super::rows::Changing;
 use super::run::{Reservation, TRIES_MAX, flush, log_parts, reserve};
-use crate::commit::commit;
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::insert::sink_settings::sink_settings;
-use crate::uncommitted::UncommittedParts;
+use sinks::commit::commit;
+use sinks::uncommitted::UncommittedParts;
 use tables::partition_ids::partition_id;
 use tables::same_structure::same_structure;
 

@@ -148,8 +148,7 @@ fn show_load(
     let name = database.unwrap_or(&execution.current_database);
     let database = execution.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
     let known = system::loads::known_loads(&services.loads, &services.catalog).into_iter();
-    let shown =
-        known.filter(|known| known.load.database == database.id && label.matches(known.load.label.as_str()));
+    let shown = known.filter(|known| known.load.database == database.id && label.matches(known.label()));
     let row = |known: KnownLoad| {
         let (load, error) = (&known.load, known.error());
         let (done, all) = (load.covered_count(), load.units.len());
@@ -157,7 +156,7 @@ fn show_load(
         let bytes = known.bytes_total();
         [
             load.id.to_string(),
-            load.label.as_str().to_owned(),
+            known.label().to_owned(),
             known.state.to_owned(),
             format!("LOAD:{percent}%"),
             "INSERT".to_owned(),

@@ -21,9 +21,9 @@ use model::{DatabaseId, ErrorCode, PartId, Seq, TableDef, TableId};
 use parts::{FoundPart, PartFile, PartStore};
 
 use crate::background::merging::rewriting_state;
-use crate::commit::commit;
 use crate::context::database::Database;
 use crate::context::services::Services;
+use sinks::commit::commit;
 
 /// Memory for the blocks that are sorted, of what the process may take.
 const MEMORY_SHARE: u64 = 4;

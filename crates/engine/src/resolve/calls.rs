@@ -151,6 +151,8 @@ async fn resolve_with(
     if let Some(format) = format {
         // As if the statement said it.
         let format = ArgumentValue::Text(format.to_owned());
+        let is_format = |name: &String| name.eq_ignore_ascii_case("format");
+        call.arguments.retain(|argument| !argument.name.as_ref().is_some_and(is_format));
         call.arguments.push(Argument { name: Some("format".to_owned()), value: format });
     }
     let table = resolve(&call, &env, columns).await?;

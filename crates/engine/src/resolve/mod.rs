@@ -5,7 +5,6 @@
 pub(crate) mod source_defaults;
 pub(crate) mod format_table;
 pub(crate) mod function_tables;
-pub(crate) mod schema_file;
 pub(crate) mod system;
 pub(crate) mod materialized;
 pub(crate) mod finals;

@@ -15,11 +15,11 @@ use sql::{
     SettingText, TableName,
 };
 
-use crate::commit::commit;
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::define::{create_table, create_temporary, drop_table};
 use crate::statement::insert;
+use sinks::commit::commit;
 use tables::temporary::is_temporary;
 
 pub(crate) async fn run(
@@ -33,21 +33,9 @@ pub(crate) async fn run(
         false => create_table::run(services, execution, create).await?,
     };
     let Some(def) = created else { return Ok(()) };
-    let CreateSource::Select { query, empty: false, .. } = &create.source else { return Ok(()) };
+    let Some(insert) = filling(create, &execution.current_database) else { return Ok(()) };
     let mut created =
         Created { services: Arc::clone(services), execution: Arc::clone(execution), def, is_settled: false };
-    // The table of this statement, even where a temporary one has its name.
-    let target =
-        if create.temporary { create.name.clone() } else { create.name_in(&execution.current_database) };
-    let insert = Insert {
-        target: InsertTarget::Table(target),
-        partition_by: None,
-        columns: None,
-        except: vec![],
-        label: None,
-        source: InsertSource::Select(query.as_ref().clone()),
-        settings: Vec::new(),
-    };
     // A label of the session names the loads people write, not what fills a new table.
     let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
     let filling = execution.at_newest_snapshot(&services.catalog).with_settings(&[unnamed])?;
@@ -63,6 +51,22 @@ pub(crate) async fn run(
             Err(error)
         }
     }
+}
+
+/// The INSERT that fills a new table, if its statement has a SELECT.
+pub(crate) fn filling(create: &CreateTable, current_database: &str) -> Option<Insert> {
+    let CreateSource::Select { query, empty: false, .. } = &create.source else { return None };
+    // The table of this statement, even where a temporary one has its name.
+    let target = if create.temporary { create.name.clone() } else { create.name_in(current_database) };
+    Some(Insert {
+        target: InsertTarget::Table(target),
+        partition_by: None,
+        columns: None,
+        except: vec![],
+        label: None,
+        source: InsertSource::Select(query.as_ref().clone()),
+        settings: Vec::new(),
+    })
 }
 
 /// Fills a new materialized view with what its SELECT gives now, if the statement says POPULATE.
@@ -86,7 +90,12 @@ pub(crate) async fn populate(
         settings: Vec::new(),
     };
     let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
-    let filling = execution.at_newest_snapshot(&services.catalog).with_settings(&[unnamed])?;
+    // The text is no INSERT that another server could read.
+    let alone = SettingChange {
+        name: "parallel_distributed_insert_select".to_owned(),
+        value: SettingText::Quoted("0".to_owned()),
+    };
+    let filling = execution.at_newest_snapshot(&services.catalog).with_settings(&[unnamed, alone])?;
     match insert::run(services, &filling, &insert, text, None).await {
         Ok(_) => Ok(()),
         Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),

@@ -11,18 +11,21 @@ use boundary::secrets::text::masked;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
-use model::ByteSize;
+use model::{ByteSize, TableDef};
 use physical::nodes::metered::metered;
 use physical::profile::State;
+use sources::ObjectTable;
 use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Layout, Query, Statement};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::insert::into_table::adoption_lines;
+use crate::load::workers::{enough_for, helpers_of};
 use crate::query::explain_sources::source_lines;
 use crate::query::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::query::select::plan;
 use crate::query::show::lines;
+use crate::resolve::materialized::views_of;
 use crate::statement::insert;
 
 /// StarRocks' words.
@@ -174,6 +177,30 @@ fn profile_lines(processes: &Processes, execution: &Execution, state: State) -> 
     own.map(|process| process.report(execution.profile.elapsed(), state).lines()).unwrap_or_default()
 }
 
+/// Which servers would work on a load, and if it is one, why.
+fn servers_line(
+    services: &Services,
+    execution: &Execution,
+    def: &TableDef,
+    source: &ObjectTable,
+    units: usize,
+) -> String {
+    let helpers = match views_of(execution, def).is_empty() {
+        true => helpers_of(services, execution, def, source, &execution.logged),
+        false => Err("materialized views see the rows".to_owned()),
+    };
+    match helpers.map(|helpers| enough_for(units, helpers)) {
+        Err(why) => format!("Servers: this one; {why}"),
+        Ok(helpers) if helpers.is_empty() => {
+            format!("Servers: this one; {units} unit(s) are too few for more")
+        }
+        Ok(helpers) => {
+            let others: Vec<String> = helpers.into_iter().map(|peer| peer.address).collect();
+            format!("Servers: {}, this one and {}", others.len() + 1, others.join(", "))
+        }
+    }
+}
+
 /// How a load would cut its input.
 async fn load_lines(
     services: &Arc<Services>,
@@ -199,6 +226,9 @@ async fn load_lines(
         if let (Some(insert), Some(table)) = (target, table)
             && table.def.engine.keeps_parts()
         {
+            if services.peers.get().is_some() {
+                out.push(servers_line(services, execution, &table.def, &source, units.len()));
+            }
             let columns = insert.columns.as_deref();
             out.extend(adoption_lines(services, execution, &table, columns, query).await?);
         }

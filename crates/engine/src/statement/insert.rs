@@ -15,13 +15,13 @@ use sql::{Insert, InsertTarget};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::export::write;
-use crate::insert::infile::{as_select, is_infile};
 use crate::insert::into_table;
 use crate::resolve::function_tables::null_columns;
 use crate::resolve::materialized::destination_of;
 use crate::resolve::merged::{behind, destination};
 use crate::resolve::outside::{call_of, with_own_settings};
 use crate::resolve::views::refuse_view;
+use sinks::arriving::infile::{as_select, is_infile};
 use tables::conform::insert_columns;
 use tables::reserved::is_derived;
 

@@ -15,10 +15,11 @@ use stores::calls::urls::HIDDEN_PART;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::insert::infile::as_select;
-use crate::insert::into_table::{InsertSelect, Named, insert_select};
+use crate::insert::into_table::{InsertSelect, insert_select};
+use crate::insert::named::Named;
 use crate::load::staged;
 use crate::load::staged::ending::{cancel as give_up, not_open};
+use sinks::arriving::infile::as_select;
 
 /// Goes on with an open load. One that is finished is left as it is, with a warning: a client that does not know how its
 /// load ended may ask again.

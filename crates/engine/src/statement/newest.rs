@@ -9,7 +9,6 @@ use boundary::error::{Error, ErrorKind};
 use model::{ErrorCode, Seq};
 use sql::Statement;
 
-use crate::background::following;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::statement::repeat::decides_on_newest;
@@ -31,7 +30,7 @@ pub(super) async fn look(services: &Arc<Services>, at_any_rate: bool) -> Result<
     }
     let looking = Arc::clone(services);
     let patience = (!at_any_rate).then_some(LOOK_PATIENCE);
-    let follow = move || following::catch_up(&looking, now, patience);
+    let follow = move || looking.catch_up(now, patience);
     let followed = services.runtimes.spawn_blocking("follow", follow);
     let followed = match at_any_rate {
         true => followed.await,
@@ -74,7 +73,7 @@ pub(super) async fn asked_for(
 }
 
 /// Waits until a record is known, here or, of a shared root, anywhere.
-async fn wait_for(services: &Arc<Services>, seq: Seq) -> Result<(), Error> {
+pub(super) async fn wait_for(services: &Arc<Services>, seq: Seq) -> Result<(), Error> {
     let clock = &services.host.clock;
     let until = clock.monotonic() + SEQ_PATIENCE;
     loop {

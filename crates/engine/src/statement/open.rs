@@ -4,7 +4,7 @@
 //! way, and background work runs; or something is missing and `open` says what. `close` waits a bounded time for what runs, and removes a temporary folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use boundary::config::Config;
@@ -37,10 +37,10 @@ use crate::context::database::Database;
 use crate::context::services::{Services, SourceCaches};
 use crate::export::journal;
 use crate::mutate::ttl;
-use crate::planning::planners::Planners;
 use crate::planning::stops::with_stops;
-use crate::resolve::schema_file;
 use crate::statement::opened::{self, Opened};
+use boundary::planners::Planners;
+use sources::schema_file;
 use tables::memory::MemoryTables;
 use tables::stored::Tables;
 
@@ -121,6 +121,7 @@ impl Database {
             catalog,
             store,
             sharing,
+            peers: OnceLock::new(),
             runtime_env,
             base_state,
             bare_state,

@@ -11,7 +11,6 @@ use boundary::error::{Error, ErrorKind};
 use boundary::request::{BodyStream, Rows};
 use sql::{CreateSource, Insert, InsertSource, InsertTarget, Materialized, Statement};
 
-use crate::background::following;
 use crate::context::execution::Execution;
 use crate::context::limits;
 use crate::context::services::Services;
@@ -129,8 +128,7 @@ fn can_repeat(services: &Services, statement: &Statement) -> bool {
 async fn is_outdated(services: &Arc<Services>, execution: &Execution) -> bool {
     if services.sharing.is_some() {
         let (asking, now) = (Arc::clone(services), services.host.clock.monotonic());
-        let followed =
-            services.runtimes.spawn_blocking("follow", move || following::catch_up(&asking, now, None));
+        let followed = services.runtimes.spawn_blocking("follow", move || asking.catch_up(now, None));
         // Without an answer what is known counts.
         let _ = followed.await;
     }

@@ -30,11 +30,11 @@ use crate::context::execution::Execution;
 use crate::context::limits::{check_tree, stopped};
 use crate::context::services::Services;
 use crate::load::staged::ending::left;
-use crate::planning::planners::is_large;
-use crate::planning::stack_room::Roomy;
 use crate::statement::answer::{Listed, Shown, outcome};
 use crate::statement::newest;
 use crate::statement::repeat::execute;
+use boundary::planners::is_large;
+use boundary::stack_room::Roomy;
 use tables::reserved::is_derived;
 use tables::temporary::TemporaryTables;
 
@@ -250,6 +250,7 @@ impl Session {
             user: if request.user.is_empty() { DEFAULT_USER.into() } else { request.user.into() },
             sees_own_only: request.sees_own_only,
             temporary: Arc::clone(&self.temporary),
+            now_ms: self.services.now_ms(),
             progress: request.progress,
             memory: host.memory.child_named("query", limit),
             account: Account::open(limit, &host.memory),
@@ -260,6 +261,7 @@ impl Session {
             rolls_back: false,
             repeats: false,
             rewritten: None,
+            helping: None,
             logged: Arc::clone(&logged),
         });
         let number = self.services.processes.begin(Process {

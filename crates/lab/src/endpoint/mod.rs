@@ -9,7 +9,7 @@ mod body;
 mod service;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,9 +32,12 @@ pub struct EndpointArgs {
     /// Folder whose folders are buckets; created when absent
     #[arg(long)]
     path: PathBuf,
-    /// Port on the loopback address; 0 takes a free one
+    /// Port; 0 takes a free one
     #[arg(long, default_value_t = 9090)]
     port: u16,
+    /// Address of this machine to listen on; one that others can reach needs keys
+    #[arg(long, default_value_t = LOOPBACK)]
+    address: IpAddr,
     /// With a secret key: only requests signed with this pair are served
     #[arg(long, requires = "secret_key")]
     access_key: Option<String>,
@@ -55,9 +58,13 @@ pub struct KeyPair {
     pub secret: String,
 }
 
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 /// How to serve.
 #[derive(Clone, Debug, Default)]
 pub struct Serving {
+    /// The loopback address unless given.
+    pub address: Option<IpAddr>,
     /// 0 takes a free one.
     pub port: u16,
     /// Without a pair every request is served, signed or not.
@@ -74,7 +81,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Serves `root` on the loopback address until dropped.
+    /// Serves `root` until dropped.
+    ///
+    /// # Errors
+    /// The address cannot be had, or others can reach it and there are no keys.
     pub fn start(
         root: &Path,
         serving: Serving,
@@ -84,13 +94,19 @@ impl Endpoint {
         let root = std::path::absolute(root)?;
         let folders = Folders::new(root, host.clone(), runtimes.clone())?;
         let mut builder = S3ServiceBuilder::new(folders);
-        let Serving { port, keys, latency } = serving;
+        let Serving { address, port, keys, latency } = serving;
+        let address = address.unwrap_or(LOOPBACK);
         let open = keys.is_none();
+        if open && !address.is_loopback() {
+            return Err(Failure::new(format!(
+                "others can reach {address}: give --access-key and --secret-key"
+            )));
+        }
         if let Some(keys) = keys {
             builder.set_auth(SimpleAuth::from_single(keys.access, keys.secret));
         }
-        let listener = std::net::TcpListener::bind(("127.0.0.1", port))
-            .map_err(|error| Failure::new(format!("port {port} of 127.0.0.1: {error}")))?;
+        let listener = std::net::TcpListener::bind((address, port))
+            .map_err(|error| Failure::new(format!("port {port} of {address}: {error}")))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(());
@@ -112,7 +128,8 @@ pub fn run(args: &EndpointArgs, host: &Host, runtimes: &Runtimes) -> Result<(), 
     let keys = args.access_key.clone().zip(args.secret_key.clone());
     let keys = keys.map(|(access, secret)| KeyPair { access, secret });
     let latency = Duration::from_millis(args.latency_ms);
-    let endpoint = Endpoint::start(&args.path, Serving { port: args.port, keys, latency }, host, runtimes)?;
+    let serving = Serving { address: Some(args.address), port: args.port, keys, latency };
+    let endpoint = Endpoint::start(&args.path, serving, host, runtimes)?;
     for bucket in &args.bucket {
         host.disk.create_dir_all(&std::path::absolute(args.path.join(bucket))?)?;
     }

@@ -109,12 +109,9 @@ fn values_that_do_not_convert_are_found_and_rows_that_come_meanwhile_refuse_the_
     // Rows come between the check and the commit.
     let precondition = Precondition::NoRowsSince { table: old.def.id, next_block: before.next_block() };
     insert(&old, &rows(&old.def, &[5]));
-    let change = Transaction {
-        id: old.catalog.transaction_id(),
-        read_seq: old.catalog.seq(),
-        preconditions: vec![precondition],
-        ops: vec![Op::AlterTable(def)],
-    };
+    let ops = vec![Op::AlterTable(def)];
+    let change = Transaction::new(old.catalog.transaction_id(), old.catalog.seq(), ops);
+    let change = Transaction { preconditions: vec![precondition], ..change };
     match old.catalog.commit(change).unwrap() {
         catalog::CommitOutcome::Refused(why) => assert!(matches!(why, RefusedWhy::RowsAdded(_)), "{why}"),
         other => panic!("{other:?}"),

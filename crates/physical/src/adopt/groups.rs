@@ -84,7 +84,7 @@ impl<'a> Groups<'a> {
         if is_ahead && free < self.adoption.streams {
             return Ok(None);
         }
-        let Some(lease) = self.adoption.queue.lease() else { return Ok(None) };
+        let Some(lease) = UnitLease::of(&self.adoption.queue) else { return Ok(None) };
         let index = lease.unit().map(|unit| unit.id.0 as usize);
         let unit = index.and_then(|index| self.adoption.units.get(index));
         let unit = unit.ok_or_else(|| internal("a lease of a unit that is not there"))?;

@@ -57,7 +57,7 @@ impl UnitPlan {
         Some(UnitPlan {
             source: Arc::clone(&scan.table),
             units: Arc::clone(&scan.units),
-            queue: scan.queue.clone(),
+            queue: scan.queue.here()?.clone(),
             streams: plan.properties().partitioning.partition_count(),
             outputs: Outputs { columns, schema },
         })

@@ -19,7 +19,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
 };
 use futures::{Stream, StreamExt, TryStreamExt};
-use load::{UnitLease, UnitQueue};
+use load::{UnitLease, UnitQueue, UnitSource};
 use model::saturating::u64_of;
 use sources::{ObjectTable, SourceUnit};
 
@@ -33,11 +33,38 @@ const SMALL_UNITS_OPEN: u64 = 16;
 /// Bytes up to which small units are held: what one partition has taken, no other can help with.
 const SMALL_BYTES_OPEN: u64 = 8 << 20;
 
+/// Who hands out the units of a scan.
+#[derive(Clone)]
+pub(crate) enum Queue {
+    /// This scan reads them all.
+    Here(UnitQueue),
+    /// Others may read of them, too.
+    Leased(Arc<dyn UnitSource>),
+}
+
+impl Queue {
+    /// The units, if this scan reads them all.
+    pub(crate) fn here(&self) -> Option<&UnitQueue> {
+        match self {
+            Queue::Here(queue) => Some(queue),
+            Queue::Leased(_) => None,
+        }
+    }
+
+    fn source(&self) -> Arc<dyn UnitSource> {
+        match self {
+            Queue::Here(queue) => Arc::new(queue.clone()),
+            Queue::Leased(source) => Arc::clone(source),
+        }
+    }
+}
+
 pub(crate) struct UnitScanExec {
     pub(crate) table: Arc<ObjectTable>,
     pub(crate) units: Arc<Vec<SourceUnit>>,
-    pub(crate) queue: UnitQueue,
+    pub(crate) queue: Queue,
     projection: Option<Vec<usize>>,
+    streams: usize,
     ends: Option<Arc<UnitEnds>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -48,9 +75,9 @@ impl UnitScanExec {
     pub(crate) fn new(
         table: Arc<ObjectTable>,
         units: Arc<Vec<SourceUnit>>,
-        queue: UnitQueue,
+        queue: Queue,
         projection: Option<Vec<usize>>,
-        partitions: usize,
+        (partitions, streams): (usize, usize),
         ends: Option<Arc<UnitEnds>>,
     ) -> Result<UnitScanExec> {
         let full = table.schema();
@@ -65,7 +92,8 @@ impl UnitScanExec {
             Boundedness::Bounded,
         );
         let metrics = ExecutionPlanMetricsSet::new();
-        Ok(UnitScanExec { table, units, queue, projection, ends, properties: Arc::new(properties), metrics })
+        let properties = Arc::new(properties);
+        Ok(UnitScanExec { table, units, queue, projection, streams, ends, properties, metrics })
     }
 }
 
@@ -116,12 +144,12 @@ impl ExecutionPlan for UnitScanExec {
         let reader = UnitReader {
             table: Arc::clone(&self.table),
             units: Arc::clone(&self.units),
-            queue: self.queue.clone(),
+            source: self.queue.source(),
             projection: self.projection.clone(),
             batch_rows: context.session_config().batch_size(),
             ends: self.ends.clone(),
             partition,
-            partitions: self.properties.partitioning.partition_count(),
+            streams: self.streams,
         };
         let schema = Arc::clone(self.properties.eq_properties.schema());
         let counters = BaselineMetrics::new(&self.metrics, partition);
@@ -139,12 +167,12 @@ impl ExecutionPlan for UnitScanExec {
 struct UnitReader {
     table: Arc<ObjectTable>,
     units: Arc<Vec<SourceUnit>>,
-    queue: UnitQueue,
+    source: Arc<dyn UnitSource>,
     projection: Option<Vec<usize>>,
     batch_rows: usize,
     ends: Option<Arc<UnitEnds>>,
     partition: usize,
-    partitions: usize,
+    streams: usize,
 }
 
 type Batch = arrow::array::RecordBatch;
@@ -164,7 +192,7 @@ impl UnitReader {
         let open = self.units_open();
         let reader = Arc::new(self);
         let leases = futures::stream::unfold(reader, |reader| async move {
-            let lease = reader.queue.lease()?;
+            let lease = UnitLease::next(&reader.source).await?;
             Some(((Arc::clone(&reader), lease), reader))
         });
         let opened = leases.map(|(reader, lease)| async move { reader.open(lease).await }).buffered(open);
@@ -178,7 +206,7 @@ impl UnitReader {
 
     fn units_open(&self) -> usize {
         let bytes: u64 = self.units.iter().map(|unit| unit.bytes).sum();
-        units_open(self.units.len(), bytes, self.partitions)
+        units_open(self.units.len(), bytes, self.streams)
     }
 
     async fn open(&self, lease: UnitLease) -> Result<futures::stream::BoxStream<'static, Result<Batch>>> {

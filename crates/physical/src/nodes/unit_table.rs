@@ -10,16 +10,18 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use load::{LoadPlan, UnitQueue};
+use load::{LoadPlan, UnitQueue, UnitSource};
 use sources::{ObjectTable, SourceUnit};
 
 use super::unit_ends::UnitEnds;
-use super::unit_scan::UnitScanExec;
+use super::unit_scan::{Queue, UnitScanExec};
 
 pub struct UnitTable {
     table: Arc<ObjectTable>,
     units: Arc<Vec<SourceUnit>>,
-    queue: UnitQueue,
+    queue: Queue,
+    /// Units that all who read side by side share, and how many streams they are.
+    streams: usize,
     partitions: usize,
     ends: Option<Arc<UnitEnds>>,
 }
@@ -27,8 +29,18 @@ pub struct UnitTable {
 impl UnitTable {
     /// `plan` may leave out units: those are not read.
     pub fn new(table: Arc<ObjectTable>, units: Vec<SourceUnit>, plan: &LoadPlan, partitions: usize) -> Self {
-        let queue = UnitQueue::new(plan.hand_out_order(partitions * 2));
-        UnitTable { table, units: Arc::new(units), queue, partitions, ends: None }
+        let queue = Queue::Here(UnitQueue::new(plan.hand_out_order(partitions * 2)));
+        UnitTable { table, units: Arc::new(units), queue, streams: partitions, partitions, ends: None }
+    }
+
+    /// A table whose units somebody hands out, to `streams` streams in all.
+    pub fn leased(
+        table: Arc<ObjectTable>,
+        units: Arc<Vec<SourceUnit>>,
+        source: Arc<dyn UnitSource>,
+        (partitions, streams): (usize, usize),
+    ) -> Self {
+        UnitTable { table, units, queue: Queue::Leased(source), streams, partitions, ends: None }
     }
 
     /// The same, noting where units end.
@@ -66,7 +78,7 @@ impl TableProvider for UnitTable {
             Arc::clone(&self.units),
             self.queue.clone(),
             projection.cloned(),
-            self.partitions,
+            (self.partitions, self.streams),
             self.ends.clone(),
         )?;
         Ok(Arc::new(scan))

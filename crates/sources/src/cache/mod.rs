@@ -8,3 +8,4 @@ pub(crate) mod footer;
 pub(crate) mod key;
 pub(crate) mod file_format;
 pub mod schemas;
+pub mod schema_file;

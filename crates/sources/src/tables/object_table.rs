@@ -176,6 +176,11 @@ impl ObjectTable {
         &self.source.files
     }
 
+    /// Whether its files are those of this machine.
+    pub fn is_local(&self) -> bool {
+        self.source.store.is_local()
+    }
+
     /// Whether the statement's filter may have kept files away, which may have columns that these lack.
     pub fn is_narrowed(&self) -> bool {
         self.source.is_narrowed

@@ -38,7 +38,7 @@ insert_quorum                   Text, "0", NoEffect, "Replicas that must have a 
 insert_null_as_default          Bool, "1", Obeyed, "Whether NULL of INSERT SELECT into a column without NULL is its default.";
 insert_distributed_sync         Bool, "0", NoEffect, "Whether inserts into distributed tables wait.";
 distributed_foreground_insert   Bool, "0", NoEffect, "Whether inserts into distributed tables wait.";
-parallel_distributed_insert_select UInt64, "2", NoEffect, "How INSERT SELECT is spread over nodes.";
+parallel_distributed_insert_select UInt64, "2", Obeyed, "Whether other servers of a shared root help with an INSERT SELECT that only projects files: 0 never, 1 and 2 where it pays.";
 parallel_view_processing        Bool, "0", NoEffect, "Whether views are fed in parallel.";
 materialized_views_ignore_errors Bool, "0", NoEffect, "Whether a failing view fails the insert.";
 min_chunk_bytes_for_parallel_parsing Bytes, "10485760", Obeyed, "Bytes of a piece of text for one parser, from 64 KiB to 16 MiB; 4 MiB of a file and 1 MiB of a body unless it is set.";

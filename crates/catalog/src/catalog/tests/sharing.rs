@@ -1,14 +1,18 @@
 //! Three catalogs over one simulated store that makes mistakes: what is acknowledged is there once, and all know the same.
 //!
 //! The machines' own clocks are days apart. Processes end in the middle of requests and come back, sleep for longer than records
-//! are kept, write checkpoints and delete what these replace. A statement that is not answered is repeated under its label.
+//! are kept, write checkpoints and delete what these replace. They have each other commit their rows, by a post that loses and delays
+//! things. A statement that is not answered is repeated under its label, or not at all if it has none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use commitlog::ObjectLogConfig;
+use futures::FutureExt;
 use host::{Clock, Objects as _, SimClient, SimStore, SimWorld, StoreClock};
 use model::Label;
+
+use super::elsewhere::{Post, mark};
 
 use super::*;
 
@@ -19,7 +23,7 @@ struct Node {
     _world: SimWorld,
     client: SimClient,
     clock: Arc<StoreClock>,
-    catalog: Option<Catalog>,
+    catalog: Option<Arc<Catalog>>,
     /// Labels whose statements were not answered.
     in_doubt: Vec<u64>,
 }
@@ -37,6 +41,9 @@ struct Run {
     refused: BTreeSet<u64>,
     /// Labels with an unknown outcome.
     doubted: BTreeSet<u64>,
+    post: Arc<Post>,
+    /// What became of statements without a label, by their number: `None` if that is not known.
+    nameless: BTreeMap<u64, Option<bool>>,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -49,6 +56,11 @@ fn label_of(number: u64) -> Label {
 fn statement(number: u64) -> Vec<Op> {
     let (database, label) = (default_database_id(), label_of(number));
     vec![Op::Label { database, label, fingerprint: u128::from(number), rows: 1 }, inline_rows(table(), 1)]
+}
+
+/// Rows of a statement without a label, by whose count it is known.
+fn nameless_rows(number: u64) -> u64 {
+    1_000_000 + number
 }
 
 impl Node {
@@ -80,7 +92,7 @@ impl Node {
     }
 
     /// The process begins, unless the store keeps it from that.
-    fn start(&mut self, store: &SimStore) -> Result<(), String> {
+    fn start(&mut self, store: &SimStore, post: &Arc<Post>) -> Result<(), String> {
         self.client = store.client();
         self.clock.hear(store.now_ms());
         let root = SharedRoot {
@@ -89,12 +101,17 @@ impl Node {
             log: ObjectLogConfig {
                 patience: Duration::from_millis(10),
                 records_min: 0,
+                writer: mark(self.number),
                 ..ObjectLogConfig::default()
             },
             machine: self.machine.clone(),
         };
         match Catalog::open_shared(&self.host(), &root, small()) {
-            Ok(catalog) => self.catalog = Some(catalog),
+            Ok(catalog) => {
+                let catalog = Arc::new(catalog);
+                post.move_in(self.number, &catalog);
+                self.catalog = Some(catalog);
+            }
             // No answer, or a listing that lagged: tried again.
             Err(CatalogError::Log(LogError::Io { .. } | LogError::Lacking { .. })) => {}
             Err(CatalogError::Checkpoint(CheckpointError::Io { .. })) => {}
@@ -117,8 +134,10 @@ impl Run {
             told: BTreeMap::new(),
             refused: BTreeSet::new(),
             doubted: BTreeSet::new(),
+            post: Arc::new(Post::new(3, seed * 31 + 7)),
+            nameless: BTreeMap::new(),
         };
-        run.nodes[0].start(&run.store).unwrap();
+        run.nodes[0].start(&run.store, &run.post).unwrap();
         create(run.nodes[0].catalog.as_ref().unwrap());
         run
     }
@@ -129,9 +148,10 @@ impl Run {
             self.step()?;
         }
         self.store.fail_one_in(0);
+        self.post.deliver_late();
         // Whoever was not answered asks again, until it knows.
         for which in 0..self.nodes.len() {
-            self.nodes[which].start(&self.store)?;
+            self.nodes[which].start(&self.store, &self.post)?;
             for number in std::mem::take(&mut self.nodes[which].in_doubt) {
                 self.say(which, number)?;
             }
@@ -143,7 +163,7 @@ impl Run {
         let which = usize::try_from(self.dice.below(3)).unwrap();
         if self.nodes[which].client.is_dead() || self.nodes[which].catalog.is_none() {
             self.nodes[which].catalog = None;
-            return self.nodes[which].start(&self.store);
+            return self.nodes[which].start(&self.store, &self.post);
         }
         match self.dice.below(40) {
             0 => self.nodes[which].client.die_after(1 + self.dice.below(6)),
@@ -176,6 +196,8 @@ impl Run {
                 let number = 1 + self.dice.below(self.next_label);
                 self.say(which, number)?;
             }
+            28..=31 => self.say_nameless(which),
+            32 => self.post.deliver_late(),
             _ => {
                 self.next_label += 1;
                 self.say(which, self.next_label)?;
@@ -215,7 +237,8 @@ impl Run {
             return Ok(());
         };
         let transaction = Transaction::new(catalog.transaction_id(), catalog.seq(), statement(number));
-        match catalog.commit(transaction) {
+        let reply = catalog.submit(transaction).now_or_never().expect("nobody is waited for");
+        match reply.map(|report| report.outcome) {
             Ok(CommitOutcome::Committed(seq)) => {
                 if let Some(before) = self.told.insert(number, seq) {
                     return Err(format!("label {number} was committed at {before} and again at {seq}"));
@@ -239,13 +262,48 @@ impl Run {
         Ok(())
     }
 
+    /// Commits rows that only their count tells from others: nobody would refuse them a second time.
+    fn say_nameless(&mut self, which: usize) {
+        let Some(catalog) = &self.nodes[which].catalog else { return };
+        let number = u64::try_from(self.nameless.len()).unwrap();
+        let ops = vec![inline_rows(table(), nameless_rows(number))];
+        let transaction = Transaction::new(catalog.transaction_id(), catalog.seq(), ops);
+        let reply = catalog.submit(transaction).now_or_never().expect("nobody is waited for");
+        let became = match reply.map(|report| report.outcome) {
+            Ok(CommitOutcome::Committed(_)) => Some(true),
+            Ok(CommitOutcome::Refused(_)) => Some(false),
+            // It may have been sent elsewhere before.
+            Ok(CommitOutcome::Unknown(_)) | Err(_) => None,
+        };
+        self.nameless.insert(number, became);
+    }
+
+    fn check_nameless(&self, end: &State) -> Result<(), String> {
+        let found = end.table_by_id(table());
+        for (number, became) in &self.nameless {
+            let rows = nameless_rows(*number);
+            let count = found.map_or(0, |table| table.inline().filter(|row| row.rows == rows).count());
+            let is_right = match became {
+                Some(true) => count == 1,
+                Some(false) => count == 0,
+                None => count <= 1,
+            };
+            if !is_right {
+                return Err(format!(
+                    "statement {number} without a label, told {became:?}, is there {count} times"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     fn check_end(&mut self) -> Result<(), String> {
         // What is on its way arrives.
         self.store.fail_one_in(0);
         let asks = self.store.client();
         (0..100).for_each(|_| drop(asks.head("root")));
         let fresh = &mut Node::new(9, 9, &self.store, None);
-        fresh.start(&self.store)?;
+        fresh.start(&self.store, &self.post)?;
         let end = state_of(fresh.catalog.as_ref().ok_or("the store does not open")?);
         check_state(&end);
         for node in &self.nodes {
@@ -271,6 +329,7 @@ impl Run {
         {
             return Err(format!("label {number} is there, and its statement was said not to be"));
         }
+        self.check_nameless(&end)?;
         let statements = self.told.len();
         // Others insert single rows, too; nobody takes any away.
         if rows < statements { Err(format!("{statements} statements, {rows} rows")) } else { Ok(()) }
@@ -297,11 +356,20 @@ fn history(seed: u64, plant: Option<&'static str>) -> (u64, Result<(), String>) 
     (run.store.trace_hash(), lived)
 }
 
+/// Statements of a run that another process committed, and said so.
+fn carried(seed: u64) -> usize {
+    let mut run = Run::new(seed, None);
+    run.live().unwrap();
+    *run.post.carried.lock()
+}
+
 #[test]
 fn what_is_acknowledged_is_there_once_for_all_nodes() {
     for seed in 0..300 {
         assert_eq!(history(seed, None).1, Ok(()), "seed {seed}");
     }
+    let elsewhere: usize = (0..20).map(carried).sum();
+    assert!(elsewhere > 20, "{elsewhere} statements were committed elsewhere");
     assert_eq!(history(5, None).0, history(5, None).0, "the same seed leaves the same trace");
 }
 
@@ -324,6 +392,7 @@ fn planted_mistakes_are_found() {
         "catalog.own_clock",
         "catalog.no_new_admission",
         "catalog.follow_twice",
+        "catalog.listed_ignored",
     ] {
         // A state that contradicts itself panics, too.
         let lived = |seed: u64| std::panic::catch_unwind(|| history(seed, Some(mistake)).1);

@@ -21,11 +21,11 @@ use stores::{SourceError, SourceErrorKind};
 use tokio_util::sync::CancellationToken;
 
 use super::partitions::Partitions;
-use crate::commit::commit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::export::journal;
-use crate::insert::values::Batches;
+use sinks::commit::commit;
+use sinks::turns::Batches;
 use tables::conform::Conform;
 
 pub(super) struct ExportJob {

@@ -12,9 +12,9 @@ use catalog::{Op, Snapshot, StagedLoad};
 use model::{DatabaseId, ErrorCode, Label, LoadId, Seq};
 use physical::profile::StatementProfile;
 
-use crate::commit::submit;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use sinks::commit::submit;
 
 /// How long a statement waits for the sinks of one that was stopped.
 const STOPPING_MAX: Duration = Duration::from_secs(10);
@@ -50,7 +50,8 @@ fn at_work(label: &Label, query_id: &str) -> Error {
 }
 
 pub(super) fn given_up(label: &Label) -> Error {
-    let message = format!("load \"{}\" was given up, or its table was dropped or emptied", label.as_str());
+    let load = if label.is_hidden() { "the load".to_owned() } else { format!("load \"{}\"", label.as_str()) };
+    let message = format!("{load} was given up, or its table was dropped or emptied");
     Error::new(ErrorKind::Conflict, ErrorCode::UNKNOWN_EXCEPTION, message)
 }
 
@@ -75,6 +76,12 @@ pub(super) async fn stopped(
         services.loads.forget(id);
         return error;
     };
+    if open.label.is_hidden() {
+        // Nobody can go on with it. If this fails, too, it is given up later (`load/abandoned.rs`).
+        let _aborted = commit_ops(services, profile, vec![Op::StageAbort { load: id }]).await;
+        services.loads.ended(open, LoadEnd::Failed, services.now_ms(), Some(error.clone()));
+        return error;
+    }
     let needs_change = matches!(
         error.kind,
         ErrorKind::BadInput | ErrorKind::Syntax | ErrorKind::UnknownObject | ErrorKind::Unsupported
@@ -98,6 +105,10 @@ pub(crate) fn left(services: &Services, query_id: &str, error: Error) -> Error {
     let open = services.loads.begun_by(query_id).and_then(|id| services.catalog.snapshot().load(id));
     let Some(open) = open else { return error };
     services.loads.failed(open.id, &error);
+    if open.label.is_hidden() {
+        // Given up as soon as its sinks have stopped.
+        return error;
+    }
     with_way_on(error, &open)
 }
 

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
-use catalog::StagedLoad;
-use model::{ErrorCode, StagedFile, StagedInput, StagedUnit};
+use catalog::{StagedLoad, TableState};
+use model::{ErrorCode, Label, StagedFile, StagedInput, StagedUnit};
 use sources::{ObjectTable, SourceUnit};
 use sql::Settings;
 use stores::SourceFile;
@@ -31,7 +31,7 @@ pub(crate) async fn units_to_stage(
         return Ok(Some(Vec::new()));
     }
     let units = source.units(UNIT_BYTES).await?;
-    if frozen_bytes(source.files(), &units) <= FROZEN_BYTES_MAX {
+    if fits(source, &units) {
         return Ok(Some(units));
     }
     let (files, count) = (source.files().len(), units.len());
@@ -40,6 +40,11 @@ pub(crate) async fn units_to_stage(
          loaded; load fewer files at a time to have it go on after an error"
     ));
     Ok(None)
+}
+
+/// Whether they can be frozen.
+pub(crate) fn fits(source: &ObjectTable, units: &[SourceUnit]) -> bool {
+    frozen_bytes(source.files(), units) <= FROZEN_BYTES_MAX
 }
 
 /// Bytes the lists will about have in the log, rather too many: a varint has 5 bytes at most, or 10 for a `u64`.
@@ -83,6 +88,32 @@ pub(crate) fn known_source(load: &StagedLoad) -> Option<KnownSource> {
     };
     let columns = input.columns.iter().map(column).collect::<Option<Vec<_>>>()?;
     Some(KnownSource { format: input.format.to_string(), columns })
+}
+
+/// Refuses to go on with a load that goes by the places of its table's columns, when these have changed.
+pub(crate) fn check_columns(
+    load: &StagedLoad,
+    table: &TableState,
+    columns: Option<&[String]>,
+) -> Result<(), Error> {
+    if columns.is_some() || load.schema_version == table.def.schema_version {
+        return Ok(());
+    }
+    let message = format!(
+        "the columns of table \"{}\" have changed since {} was opened, and its statement names none",
+        table.def.name,
+        shown(load)
+    );
+    Err(Error::new(ErrorKind::Conflict, ErrorCode::INCORRECT_DATA, message)
+        .with_hint(give_up(load.label.as_str())))
+}
+
+/// The load as people know it.
+fn shown(load: &StagedLoad) -> String {
+    match load.label.is_hidden() {
+        true => "the load".to_owned(),
+        false => format!("load \"{}\"", load.label.as_str()),
+    }
 }
 
 /// Refuses a source that is not what it was when the load was opened.
@@ -183,7 +214,7 @@ pub(crate) fn thaw(load: &StagedLoad, files: &[Arc<SourceFile>]) -> Result<Vec<S
 
 fn gone(load: &StagedLoad, frozen: &StagedFile) -> Error {
     let label = load.label.as_str();
-    let message = format!("file \"{}\" of load \"{label}\" is not there any more", frozen.path);
+    let message = format!("file \"{}\" of {} is not there any more", frozen.path, shown(load));
     Error::new(ErrorKind::Conflict, ErrorCode::FILE_DOESNT_EXIST, message).with_hint(give_up(label))
 }
 
@@ -196,13 +227,17 @@ fn changed(load: &StagedLoad, frozen: &StagedFile, now: &SourceFile) -> Error {
     let then = told(frozen.bytes, frozen.version.as_deref());
     let now = told(now.bytes, version_of(now).as_deref());
     let message = format!(
-        "file \"{}\" has changed since load \"{label}\" was opened: then {then}; now {now}",
-        frozen.path
+        "file \"{}\" has changed since {} was opened: then {then}; now {now}",
+        frozen.path,
+        shown(load)
     );
     Error::new(ErrorKind::Conflict, ErrorCode::INCORRECT_DATA, message).with_hint(give_up(label))
 }
 
 fn give_up(label: &str) -> String {
+    if Label::stored(label).is_some_and(|label| label.is_hidden()) {
+        return "run the statement again".to_owned();
+    }
     format!("put the file back, or give the load up with CANCEL LOAD '{label}' and run the statement again")
 }
 

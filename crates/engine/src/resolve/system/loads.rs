@@ -62,6 +62,7 @@ pub(super) const UNITS: SystemTable = SystemTable {
         ("rows", "Nullable(UInt64)"),
         ("state", "String"),
         ("read_here", "UInt8"),
+        ("server", "String"),
     ],
     fill: |services, _, rows| {
         known_loads(&services.loads, &services.catalog).iter().try_for_each(|load| push_units(rows, load))
@@ -95,6 +96,11 @@ pub(crate) struct KnownLoad {
 }
 
 impl KnownLoad {
+    /// Empty if nobody gave one.
+    pub(crate) fn label(&self) -> &str {
+        if self.load.label.is_hidden() { "" } else { self.load.label.as_str() }
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, "LOADING" | "INTERRUPTED")
     }
@@ -156,7 +162,7 @@ fn push_load(execution: &Execution, rows: &mut RowBuilder, known: &KnownLoad) ->
     let shown = |text: &str| Cell::from(if execution.sees_own_only { "" } else { text });
     rows.push([
         load.id.to_string().into(),
-        load.label.as_str().into(),
+        known.label().into(),
         "INSERT".into(),
         known.attempted.query_id.as_str().into(),
         execution.snapshot.state().database_name(load.database).into(),
@@ -236,7 +242,7 @@ fn push_units(rows: &mut RowBuilder, known: &KnownLoad) -> Result<(), Error> {
         });
         rows.push([
             load.id.to_string().into(),
-            load.label.as_str().into(),
+            known.label().into(),
             number.into(),
             unit.file.into(),
             path.into(),
@@ -245,6 +251,7 @@ fn push_units(rows: &mut RowBuilder, known: &KnownLoad) -> Result<(), Error> {
             unit.rows.map_or(Cell::Null, Cell::UInt),
             state.into(),
             read_here.into(),
+            known.attempted.given_to(number).as_deref().unwrap_or_default().into(),
         ])
     })
 }
@@ -262,7 +269,7 @@ fn push_files(rows: &mut RowBuilder, known: &KnownLoad) -> Result<(), Error> {
     for ((number, file), (units_total, units_done)) in files {
         rows.push([
             load.id.to_string().into(),
-            load.label.as_str().into(),
+            known.label().into(),
             number.into(),
             Cell::from(&*file.path),
             file.bytes.into(),

@@ -20,10 +20,10 @@ use futures::StreamExt;
 use physical::unary::{Step, Unary};
 
 use crate::commit::commit_parts;
-use crate::sink_target::SinkTarget;
+use crate::target::SinkTarget;
 
 #[derive(Clone)]
-pub(crate) struct CommitExec {
+pub struct CommitExec {
     pub target: Arc<SinkTarget>,
 }
 

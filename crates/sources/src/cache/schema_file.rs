@@ -7,23 +7,23 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::schemas::SchemaCache;
 use host::Disk;
 use host::read_all;
-use sources::SchemaCache;
 
 const FOLDER: &str = "cache";
 const FILE: &str = "schemas";
 const UNFINISHED: &str = "schemas.new";
 
 /// Takes what an earlier run has left.
-pub(crate) fn restore(disk: &dyn Disk, root: &Path, cache: &SchemaCache) {
+pub fn restore(disk: &dyn Disk, root: &Path, cache: &SchemaCache) {
     if let Ok(bytes) = read_all(disk, &file(root)) {
         cache.restore(&bytes);
     }
 }
 
 /// Writes the cache, if it has changed since it was written.
-pub(crate) fn save(disk: &dyn Disk, root: &Path, cache: &SchemaCache) {
+pub fn save(disk: &dyn Disk, root: &Path, cache: &SchemaCache) {
     if let Some(bytes) = cache.changed_bytes() {
         // Without the file the next run looks into its files once more.
         let _ = write(disk, root, &bytes);
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn the_next_run_knows_what_this_one_learnt() {
         let folder = tempfile::tempdir().unwrap();
-        let key = sources::SchemaKey {
+        let key = crate::cache::key::SchemaKey {
             storage: "S3",
             source: "http://h/b/k".to_owned(),
             etag: "e".to_owned(),

@@ -13,7 +13,7 @@ use mergetree::write::SinkSettings;
 use model::{ColumnId, SealedPart};
 use physical::adopt::{AdoptTarget, Needs};
 
-use crate::sink_target::SinkTarget;
+use crate::target::SinkTarget;
 
 #[async_trait]
 impl AdoptTarget for SinkTarget {

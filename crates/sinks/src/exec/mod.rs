@@ -3,6 +3,6 @@
 //! Invariant: `CommitExec <- SinkExec <- .. <- UnitScanExec`, with nothing between that mixes rows of different units
 //! unless the statement itself asks for it; or `CommitExec <- AdoptExec`, which reads units itself.
 
-pub(crate) mod sink;
-pub(crate) mod commit;
-pub(crate) mod adopt;
+pub mod sink;
+pub mod commit;
+pub mod adopt;

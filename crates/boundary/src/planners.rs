@@ -7,8 +7,8 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use boundary::error::Error;
-use boundary::progress::QueryProgress;
+use crate::error::Error;
+use crate::progress::QueryProgress;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use host::Runtimes;
@@ -24,16 +24,16 @@ const LARGE_LEVELS: usize = 60;
 /// Places for each thread of the pool.
 const PLACES_PER_THREAD: usize = 1;
 
-pub(crate) struct Planners {
+pub struct Planners {
     places: Arc<Semaphore>,
 }
 
-pub(crate) fn is_large(measure: Measure) -> bool {
+pub fn is_large(measure: Measure) -> bool {
     measure.elements > LARGE_ELEMENTS || measure.levels + measure.terms > LARGE_LEVELS
 }
 
 impl Planners {
-    pub(crate) fn new(threads: usize) -> Self {
+    pub fn new(threads: usize) -> Self {
         Self { places: Arc::new(Semaphore::new((threads * PLACES_PER_THREAD).max(2))) }
     }
 
@@ -41,7 +41,7 @@ impl Planners {
     ///
     /// # Errors
     /// It was cancelled while it waited, or there is no thread.
-    pub(crate) async fn run<T: Send + 'static>(
+    pub async fn run<T: Send + 'static>(
         &self,
         runtimes: &Runtimes,
         (progress, account): (&Arc<QueryProgress>, &Account),

@@ -13,7 +13,7 @@ use stores::codecs::compression::Compression;
 use tables::conform::insert_columns;
 
 /// The INSERT as it runs into `def`: FROM INFILE became a SELECT.
-pub(crate) fn as_select(insert: &Insert, def: &TableDef) -> Result<Insert, Error> {
+pub fn as_select(insert: &Insert, def: &TableDef) -> Result<Insert, Error> {
     if !is_infile(insert) {
         return Ok(insert.clone());
     }
@@ -23,12 +23,12 @@ pub(crate) fn as_select(insert: &Insert, def: &TableDef) -> Result<Insert, Error
 }
 
 /// Whether the rows of an INSERT are in files that it names by FROM INFILE.
-pub(crate) fn is_infile(insert: &Insert) -> bool {
+pub fn is_infile(insert: &Insert) -> bool {
     matches!(insert.source, InsertSource::Infile { .. })
 }
 
 /// [`as_select`] for a target that is no table of ours.
-pub(crate) fn as_select_of(insert: &Insert, columns: &[(String, ColumnType)]) -> Result<Insert, Error> {
+pub fn as_select_of(insert: &Insert, columns: &[(String, ColumnType)]) -> Result<Insert, Error> {
     let listed = |(name, column_type): &(String, ColumnType)| Filled {
         name: name.clone(),
         column_type: column_type.clone(),

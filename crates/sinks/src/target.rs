@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::uncommitted::UncommittedParts;
 use tables::conform::Conform;
 
-pub(crate) struct SinkTarget {
+pub struct SinkTarget {
     pub table: Table,
     pub conform: Arc<Conform>,
     pub settings: SinkSettings,

@@ -17,14 +17,14 @@ const ALIAS_LEVELS: usize = 400;
 const SMALL_ELEMENTS: usize = 60;
 
 /// What needs room while it is used.
-pub(crate) struct Roomy<T> {
+pub struct Roomy<T> {
     measure: Measure,
     work: Option<T>,
 }
 
 impl<T> Roomy<T> {
     /// For what a statement's text was measured to be.
-    pub(crate) fn new(measure: Measure, work: T) -> Self {
+    pub fn new(measure: Measure, work: T) -> Self {
         let hidden = if measure.elements > SMALL_ELEMENTS { measure.elements.min(ALIAS_LEVELS) } else { 0 };
         Self { measure: Measure { levels: measure.levels.max(hidden), ..measure }, work: Some(work) }
     }

@@ -11,16 +11,17 @@ use boundary::ledgers::loads::LoadAttempt;
 use catalog::Op;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
+use load::UnitSource;
 use mergetree::write::PartSink;
 use model::{LoadId, SealedPart};
 use physical::nodes::unit_ends::{UnitEnd, UnitEnds};
 use tokio_util::sync::CancellationToken;
 
 use crate::commit::commit;
-use crate::sink_target::SinkTarget;
+use crate::target::SinkTarget;
 
 /// What the sinks of one attempt share.
-pub(crate) struct Staging {
+pub struct Staging {
     pub load: LoadId,
     pub target: SinkTarget,
     pub ends: Arc<UnitEnds>,
@@ -30,6 +31,8 @@ pub(crate) struct Staging {
     pub stop: CancellationToken,
     /// Keeps others away from the load until the last sink has stopped.
     pub attempt: Arc<LoadAttempt>,
+    /// Takes back what cannot be staged.
+    pub source: Arc<dyn UnitSource>,
 }
 
 /// Units read and not staged yet.
@@ -70,7 +73,7 @@ impl Pending {
 }
 
 /// Writes and stages one stream on a thread of its own. An error stops the other sinks, too.
-pub(crate) async fn write_units(
+pub async fn write_units(
     input: SendableRecordBatchStream,
     staging: Arc<Staging>,
     stream: usize,
@@ -132,15 +135,26 @@ fn stage(staging: &Staging, units: Vec<u32>, parts: Vec<SealedPart>, rows: u64) 
         discard(staging, &parts);
         return Err(Error::cancelled());
     }
-    let op = Op::StageAdd { load: staging.load, units, parts: parts.clone(), rows };
+    let op = Op::StageAdd { load: staging.load, units: units.clone(), parts: parts.clone(), rows };
     let read_seq = table.catalog.snapshot().seq();
     let committed = commit(&table.catalog, &table.host, read_seq, Vec::new(), vec![op], None);
     if let Err(error) = &committed
         && error.kind != ErrorKind::OutcomeUnknown
     {
         discard(staging, &parts);
+        if let Some(free) = staged_elsewhere(staging, &units) {
+            staging.source.give_back(&free);
+            return Ok(());
+        }
     }
     committed.map(drop)
+}
+
+/// If somebody else has staged one of these units meanwhile, those that nobody has.
+fn staged_elsewhere(staging: &Staging, units: &[u32]) -> Option<Vec<u32>> {
+    let open = staging.target.table.catalog.snapshot().load(staging.load)?;
+    let free: Vec<u32> = units.iter().copied().filter(|unit| !open.is_covered(*unit)).collect();
+    (free.len() < units.len()).then_some(free)
 }
 
 fn discard(staging: &Staging, parts: &[SealedPart]) {

@@ -21,10 +21,10 @@ use model::saturating::usize_of;
 use physical::nodes::sealed_rows::{SinkCounters, part_rows, part_schema};
 use physical::unary::{Step, Unary};
 
-use crate::sink_target::SinkTarget;
+use crate::target::SinkTarget;
 
 #[derive(Clone)]
-pub(crate) struct SinkExec {
+pub struct SinkExec {
     pub target: Arc<SinkTarget>,
 }
 
@@ -65,7 +65,7 @@ impl Step for SinkExec {
 
 /// Sorts and writes a stream on a thread of its own; the parts are durable, and among the target's uncommitted ones even
 /// if nobody waits for the answer any more.
-pub(crate) async fn write_stream(
+pub async fn write_stream(
     input: SendableRecordBatchStream,
     target: Arc<SinkTarget>,
 ) -> Result<Vec<SealedPart>, Error> {

@@ -11,11 +11,11 @@ use host::Host;
 use model::{ErrorCode, SealedPart, Seq, TxnId};
 use physical::profile::StatementProfile;
 
-use crate::sink_target::SinkTarget;
+use crate::target::SinkTarget;
 
 /// Commits `ops` decided on `read_seq`. Blocks for one fsync. Of commits that run beside each other none is the
 /// statement's own time, and they have no `profile`.
-pub(crate) fn commit(
+pub fn commit(
     catalog: &Catalog,
     host: &Host,
     read_seq: Seq,
@@ -28,7 +28,7 @@ pub(crate) fn commit(
 }
 
 /// [`commit`] for whoever must not block: together with whatever else waits, in one fsync.
-pub(crate) async fn submit(
+pub async fn submit(
     catalog: &Catalog,
     host: &Host,
     read_seq: Seq,
@@ -42,7 +42,7 @@ pub(crate) async fn submit(
 
 fn transaction(host: &Host, read_seq: Seq, preconditions: Vec<Precondition>, ops: Vec<Op>) -> Transaction {
     let id = TxnId::from_random_bytes(host::random::uuid_bytes(host.random.as_ref()));
-    Transaction { id, read_seq, preconditions, ops }
+    Transaction { preconditions, ..Transaction::new(id, read_seq, ops) }
 }
 
 fn committed(report: &CommitReport, profile: Option<&StatementProfile>) -> Result<Seq, Error> {
@@ -65,7 +65,7 @@ fn committed(report: &CommitReport, profile: Option<&StatementProfile>) -> Resul
 
 /// Makes the parts of every sink of a statement visible at one `Seq`, and its names known. A statement that repeats an
 /// earlier one succeeds without them.
-pub(crate) fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
+pub fn commit_parts(target: &SinkTarget) -> Result<(), Error> {
     let table = &target.table;
     if target.rolls_back {
         target.uncommitted.discard();

@@ -10,29 +10,29 @@ use parking_lot::Mutex;
 use parts::PartStore;
 
 /// Collects the parts of all sinks of one statement.
-pub(crate) struct UncommittedParts {
+pub struct UncommittedParts {
     store: PartStore,
     parts: Mutex<Vec<SealedPart>>,
 }
 
 impl UncommittedParts {
-    pub(crate) fn new(store: PartStore) -> UncommittedParts {
+    pub fn new(store: PartStore) -> UncommittedParts {
         UncommittedParts { store, parts: Mutex::new(Vec::new()) }
     }
 
-    pub(crate) fn add(&self, parts: Vec<SealedPart>) {
+    pub fn add(&self, parts: Vec<SealedPart>) {
         self.parts.lock().extend(parts);
     }
 
     /// For the commit; the caller puts them back with `add` if the commit was refused.
-    pub(crate) fn take(&self) -> Vec<SealedPart> {
+    pub fn take(&self) -> Vec<SealedPart> {
         std::mem::take(&mut *self.parts.lock())
     }
 }
 
 impl UncommittedParts {
     /// Deletes them.
-    pub(crate) fn discard(&self) {
+    pub fn discard(&self) {
         for part in self.take() {
             // Best effort: a file that stays is an orphan, and orphans are collected at open.
             let _ = self.store.delete(part.descriptor());

@@ -23,7 +23,7 @@ use sources::text::cut_stream::{CutStream, Next};
 use stores::statement::rejects::Rejects;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::insert::stream::{Reading, each_batch};
+use crate::arriving::stream::{Reading, each_batch};
 
 /// A body up to here is read by one reader: tasks would cost more than they save.
 const SMALL_BYTES_MAX: usize = 1 << 20;
@@ -34,11 +34,10 @@ const PIECES_WAITING: usize = 2;
 const CHUNKS_JOINED: usize = 16;
 
 /// Makes a reader of the body's start, or of its middle.
-pub(crate) type MakeReader =
-    Arc<dyn Fn(&ReaderStart) -> Result<Box<dyn RowReader>, FormatError> + Send + Sync>;
+pub type MakeReader = Arc<dyn Fn(&ReaderStart) -> Result<Box<dyn RowReader>, FormatError> + Send + Sync>;
 
 /// How a body is read.
-pub(crate) struct BodyPlan {
+pub struct BodyPlan {
     pub make_reader: MakeReader,
     /// `None`: by one reader.
     pub boundaries: Option<RecordBoundaries>,
@@ -56,7 +55,7 @@ pub(crate) struct BodyPlan {
 ///
 /// # Errors
 /// The format cannot be read into these columns.
-pub(crate) fn read_body(
+pub fn read_body(
     mut plan: BodyPlan,
     mut chunks: BodyStream,
 ) -> Result<BoxStream<'static, Result<RecordBatch, Error>>, Error> {

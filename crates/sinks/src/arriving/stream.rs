@@ -13,7 +13,7 @@ use futures::stream::BoxStream;
 use stores::statement::rejects::Rejects;
 
 /// What one reader makes of all that comes.
-pub(crate) struct Reading {
+pub struct Reading {
     pub feed: Feed,
     chunks: BoxStream<'static, Result<Bytes, Error>>,
     rejects: Arc<Rejects>,
@@ -23,7 +23,7 @@ pub(crate) struct Reading {
 }
 
 /// The rows in `chunks`; those that are skipped go to `rejects`.
-pub(crate) fn read_batches(
+pub fn read_batches(
     reader: Box<dyn RowReader>,
     chunks: BoxStream<'static, Result<Bytes, Error>>,
     rejects: Arc<Rejects>,
@@ -41,7 +41,7 @@ pub(crate) fn read_batches(
 }
 
 /// The batches of steps, one after the other.
-pub(crate) fn each_batch(
+pub fn each_batch(
     steps: impl futures::Stream<Item = Result<Vec<RecordBatch>, Error>> + Send + 'static,
 ) -> BoxStream<'static, Result<RecordBatch, Error>> {
     steps
@@ -53,21 +53,17 @@ pub(crate) fn each_batch(
 }
 
 impl Reading {
-    pub(crate) fn new(
-        feed: Feed,
-        chunks: BoxStream<'static, Result<Bytes, Error>>,
-        rejects: Arc<Rejects>,
-    ) -> Self {
+    pub fn new(feed: Feed, chunks: BoxStream<'static, Result<Bytes, Error>>, rejects: Arc<Rejects>) -> Self {
         Self { feed, chunks, rejects, rejected: 0, ended: false }
     }
 
     /// The next chunk of the body; `None` after the last.
-    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         self.chunks.next().await.transpose()
     }
 
     /// The reader, and what it has not been given.
-    pub(crate) fn into_parts(self) -> (Feed, BoxStream<'static, Result<Bytes, Error>>) {
+    pub fn into_parts(self) -> (Feed, BoxStream<'static, Result<Bytes, Error>>) {
         (self.feed, self.chunks)
     }
 
@@ -81,7 +77,7 @@ impl Reading {
     }
 
     /// The batches of a chunk; `None` is the end of the body.
-    pub(crate) fn read(&mut self, chunk: Option<Bytes>) -> Result<Vec<RecordBatch>, FormatError> {
+    pub fn read(&mut self, chunk: Option<Bytes>) -> Result<Vec<RecordBatch>, FormatError> {
         let mut batches = Vec::new();
         self.ended = chunk.is_none();
         self.feed.take(&chunk.unwrap_or_default(), self.ended, &mut batches)?;

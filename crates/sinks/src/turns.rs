@@ -6,17 +6,21 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 use boundary::error::{Error, into_datafusion};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
+use futures::stream::BoxStream;
 use futures::stream::FuturesUnordered;
 use tokio::sync::{Mutex, watch};
 
 use crate::exec::sink::write_stream;
-use crate::insert::values::Batches;
-use crate::sink_target::SinkTarget;
+use crate::target::SinkTarget;
+
+/// Rows in the order in which they come.
+pub type Batches = BoxStream<'static, Result<RecordBatch, Error>>;
 
 /// Rows that sinks take from, batch by batch.
 struct Turns {
@@ -27,7 +31,7 @@ struct Turns {
 }
 
 /// Sorts and writes all rows with at most `sinks` sinks; the parts are among the target's uncommitted ones.
-pub(crate) async fn write_rows(rows: Batches, sinks: usize, target: &Arc<SinkTarget>) -> Result<(), Error> {
+pub async fn write_rows(rows: Batches, sinks: usize, target: &Arc<SinkTarget>) -> Result<(), Error> {
     let (taken, mut watched) = watch::channel(0);
     let turns = Arc::new(Turns { rows: Mutex::new(Some(rows)), taken });
     let begin = || write_stream(turns_of(&turns), Arc::clone(target));

@@ -1,0 +1,156 @@
+//! One round of a load: a plan that reads whatever units it is given, and sinks that stage them.
+//!
+//! A round ends when no unit is free; units that others held may become free later, and then there is another. Invariant: what a
+//! round has read is staged when it ends, or it fails. Must not know: who else works on the load.
+
+use std::sync::Arc;
+
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::loads::LoadAttempt;
+use catalog::StagedLoad;
+use datafusion::common::DataFusionError;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::ExecutionPlan;
+use load::{Unit, UnitSource};
+use mergetree::write::SinkSettings;
+use model::LoadId;
+use physical::nodes::unit_ends::UnitEnds;
+use physical::nodes::unit_table::UnitTable;
+use sources::SourceUnit;
+
+use super::StagedInsert;
+use super::frozen::thaw;
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use crate::query::load_source::{UNIT_BYTES, read_instead, unit_of};
+use crate::query::select::PlannedQuery;
+use sinks::staging::{Staging, write_units};
+use sinks::target::SinkTarget;
+use sinks::uncommitted::UncommittedParts;
+
+/// The units of a load, as this process reads them.
+pub(super) struct LoadUnits {
+    /// All of them, by number.
+    pub all: Arc<Vec<SourceUnit>>,
+    /// Those that are not staged.
+    pub left: Vec<Unit>,
+}
+
+/// The units of the open load, or of one that is about to be opened.
+pub(super) async fn units_of(
+    insert: &StagedInsert<'_>,
+    open: Option<&StagedLoad>,
+) -> Result<LoadUnits, Error> {
+    let all = match open {
+        Some(load) => thaw(load, insert.source.files())?,
+        // Given up since this statement found it open.
+        None if insert.units.is_empty() => insert.source.units(UNIT_BYTES).await?,
+        None => insert.units.clone(),
+    };
+    let covered = |unit: &Unit| open.is_some_and(|load| load.is_covered(unit.id.0));
+    let left = all.iter().enumerate().map(unit_of).filter(|unit| !covered(unit)).collect();
+    Ok(LoadUnits { all: Arc::new(all), left })
+}
+
+/// Who hands out the units of a round, to how many servers.
+#[derive(Clone)]
+pub(super) struct HandOut {
+    pub source: Arc<dyn UnitSource>,
+    pub servers: usize,
+}
+
+/// What a round is going to do.
+pub(super) struct Round {
+    ends: Arc<UnitEnds>,
+    physical: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    source: Arc<dyn UnitSource>,
+}
+
+/// Plans a round. Nothing is written yet.
+pub(super) async fn plan_round(
+    insert: &StagedInsert<'_>,
+    planned: &mut PlannedQuery,
+    all: &Arc<Vec<SourceUnit>>,
+    hand_out: &HandOut,
+    attempt: &LoadAttempt,
+) -> Result<Round, Error> {
+    let ends = Arc::new(UnitEnds::new(insert.sinks, Arc::clone(&attempt.read)));
+    let streams = (insert.sinks, insert.sinks * hand_out.servers.max(1));
+    let source = Arc::clone(&hand_out.source);
+    let table = UnitTable::leased(Arc::clone(&insert.source), Arc::clone(all), Arc::clone(&source), streams);
+    read_instead(planned, table.with_ends(Arc::clone(&ends)))?;
+    let physical = planned.physical().await?;
+    if !keeps_streams(physical.as_ref(), insert.sinks) {
+        return Err(Error::internal("the plan of a load mixes the rows of its streams"));
+    }
+    Ok(Round { ends, physical, task: planned.state.task_ctx(), source })
+}
+
+/// Whether every stream of the scan reaches one sink.
+fn keeps_streams(plan: &dyn ExecutionPlan, streams: usize) -> bool {
+    let same = plan.properties().partitioning.partition_count() == streams;
+    same && plan.name() != "RepartitionExec"
+        && match plan.children().as_slice() {
+            [] => true,
+            [child] => keeps_streams(&***child, streams),
+            _ => false,
+        }
+}
+
+/// Reads and stages until no unit is free.
+pub(super) async fn run_round(
+    services: &Services,
+    execution: &Execution,
+    insert: &StagedInsert<'_>,
+    (id, attempt): (LoadId, &Arc<LoadAttempt>),
+    round: Round,
+) -> Result<(), Error> {
+    execution.progress.watch(&round.physical);
+    let inputs = (0..insert.sinks)
+        .map(|stream| round.physical.execute(stream, Arc::clone(&round.task)))
+        .collect::<Result<Vec<_>, DataFusionError>>()?;
+    let stop = execution.progress.cancellation().child_token();
+    // Sinks stop at their next batch when this future goes away.
+    let stopping = stop.clone().drop_guard();
+    let staging = Arc::new(Staging {
+        load: id,
+        target: target(services, execution, insert, id),
+        ends: round.ends,
+        stage_bytes_min: execution.settings.get_u64("load_stage_min_bytes"),
+        stop,
+        attempt: Arc::clone(attempt),
+        source: round.source,
+    });
+    let sinks = inputs
+        .into_iter()
+        .enumerate()
+        .map(|(stream, input)| write_units(input, Arc::clone(&staging), stream));
+    // All of them, also after an error: the answer says what is staged. A statement that is given up is answered at
+    // once; a sink that is just committing then still adds its units, which a later statement waits for.
+    let written = futures::future::join_all(sinks).await;
+    let failed: Vec<Error> = written.into_iter().filter_map(Result::err).collect();
+    let cause = failed.iter().find(|error| error.kind != ErrorKind::Cancelled).or(failed.first());
+    if let Some(error) = cause {
+        return Err(error.clone());
+    }
+    stopping.disarm();
+    Ok(())
+}
+
+fn target(services: &Services, execution: &Execution, insert: &StagedInsert<'_>, id: LoadId) -> SinkTarget {
+    SinkTarget {
+        uncommitted: Arc::new(UncommittedParts::new(insert.table.store.clone())),
+        table: insert.table.clone(),
+        conform: Arc::clone(&insert.conform),
+        settings: SinkSettings { load: Some(id), ..insert.settings.clone() },
+        claim: None,
+        progress: Arc::clone(&execution.progress),
+        stop: execution.progress.cancellation().child_token(),
+        runtimes: services.runtimes.clone(),
+        profile: Arc::clone(&execution.profile),
+        part_log: Arc::clone(&services.part_log),
+        started: services.host.clock.monotonic(),
+        rolls_back: false,
+    }
+}

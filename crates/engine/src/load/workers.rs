@@ -1,0 +1,326 @@
+//! Other servers that help with a load: who may, what they are told, and what becomes of their units.
+//!
+//! A helper plans the statement itself, takes units one by one, and stages what it read by records of its own, which this server
+//! sees in the log. Invariant: a helper that is gone, silent or fails costs its unstaged units and nothing else; they are read by
+//! others. An error about the rows themselves ends the load, as it would here. Must not know: how this server reads its units.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use boundary::error::{Error, ErrorKind};
+use boundary::ledgers::loads::Given;
+use boundary::secrets::text::masked;
+use cluster::{Peer, PeerError, Peers, Read, Report, Setting, WorkFailed, WorkOrder};
+use load::Holder;
+use model::saturating::usize_of;
+use model::{ErrorCode, LoadId, Seq, TableDef, TableEngine};
+use sources::ObjectTable;
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::context::execution::Execution;
+use crate::context::services::Services;
+use sinks::leases::SharedLeases;
+use tables::temporary::is_temporary;
+
+/// A load is shared if there are more units for each server.
+const UNITS_EACH: usize = 2;
+
+/// What only one server can keep to.
+const COUNTED_SETTINGS: [&str; 8] = [
+    "input_format_allow_errors_num",
+    "input_format_allow_errors_ratio",
+    "max_rows_to_read",
+    "max_bytes_to_read",
+    "max_rows_to_read_leaf",
+    "max_bytes_to_read_leaf",
+    "max_insert_threads",
+    "insert_deduplicate",
+];
+
+/// Servers that may help, if the statement and its table allow it; or why it stays here, for people.
+pub(crate) fn helpers_of(
+    services: &Services,
+    execution: &Execution,
+    def: &TableDef,
+    source: &ObjectTable,
+    text: &str,
+) -> Result<Vec<Peer>, String> {
+    let Some(peers) = services.peers.get() else { return Err("no port for peers is open".to_owned()) };
+    if execution.settings.get_u64("parallel_distributed_insert_select") == 0 {
+        return Err("parallel_distributed_insert_select is 0".to_owned());
+    }
+    if !def.mode.is_plain() || def.engine != TableEngine::MergeTree {
+        return Err(format!("the order of rows counts in table \"{}\"", def.name));
+    }
+    if is_temporary(def) {
+        return Err("the table is of this session alone".to_owned());
+    }
+    if source.is_local() {
+        return Err("the files are on this machine".to_owned());
+    }
+    if let Some(name) = COUNTED_SETTINGS.into_iter().find(|name| execution.settings.is_changed(name)) {
+        return Err(format!("{name} is counted by one server"));
+    }
+    let servers = active(services);
+    let has_secrets = masked(text) != text;
+    let most = usize::try_from(execution.settings.get_u64("max_parallel_replicas")).unwrap_or(usize::MAX);
+    let may_hear = |peer: &Peer| !has_secrets || peers.is_private(peer);
+    let count = servers.len();
+    let helpers: Vec<Peer> = servers.into_iter().filter(may_hear).take(most.saturating_sub(1)).collect();
+    match (helpers.is_empty(), count) {
+        (false, _) => Ok(helpers),
+        (true, 0) => Err("no other server has a port for peers".to_owned()),
+        (true, _) if most <= 1 => Err("max_parallel_replicas is 1".to_owned()),
+        (true, _) => Err("it has credentials, and the servers have no TLS between them".to_owned()),
+    }
+}
+
+/// As many of the helpers as have enough to do.
+pub(crate) fn enough_for(units: usize, mut helpers: Vec<Peer>) -> Vec<Peer> {
+    helpers.truncate((units.saturating_sub(1) / UNITS_EACH).saturating_sub(1));
+    helpers
+}
+
+/// Other servers that work, and have a port.
+fn active(services: &Services) -> Vec<Peer> {
+    let Some(sharing) = &services.sharing else { return Vec::new() };
+    let nodes = sharing.member.nodes().into_iter();
+    nodes
+        .filter(|node| node.is_active && !node.is_me && node.report.works && !node.report.peer.is_empty())
+        .filter(|node| node.report.version == env!("CARGO_PKG_VERSION"))
+        .map(|node| Peer { id: node.id.0, address: node.report.peer })
+        .collect()
+}
+
+/// What a helper is told.
+pub(crate) struct Help<'a> {
+    pub load: LoadId,
+    /// The load is open at it.
+    pub seq: Seq,
+    /// With its credentials.
+    pub text: &'a str,
+    pub helpers: Vec<Peer>,
+    /// Remembers who was given what.
+    pub given: Given,
+}
+
+/// RemoteWorkers at work. Dropped, they stop.
+pub(crate) struct RemoteWorkers {
+    running: Vec<JoinHandle<()>>,
+    _stop: DropGuard,
+}
+
+/// Asks the helpers, and gives them units until all are staged.
+pub(crate) fn start(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    leases: &Arc<SharedLeases>,
+    help: Help<'_>,
+) -> RemoteWorkers {
+    let stop = CancellationToken::new();
+    let order = WorkOrder {
+        load: help.load.as_bytes().to_vec(),
+        statement: help.text.to_owned(),
+        user: execution.user.to_string(),
+        query_id: execution.query_id.clone(),
+        settings: given_settings(execution),
+        seq: help.seq.0,
+        servers: u32::try_from(help.helpers.len() + 1).unwrap_or(u32::MAX),
+        database: execution.current_database.clone(),
+        now_ms: execution.now_ms,
+    };
+    let running = (1..).zip(help.helpers).filter_map(|(holder, peer)| {
+        let peers = Arc::clone(services.peers.get()?);
+        let helped = Helped {
+            services: Arc::clone(services),
+            execution: Arc::clone(execution),
+            leases: Arc::clone(leases),
+            load: help.load,
+            holder,
+            name: peer.address.as_str().into(),
+            given: Arc::clone(&help.given),
+        };
+        let (order, stop) = (order.clone(), stop.clone());
+        Some(services.runtimes.spawn_io("helper", async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = helped.by(&peers, &peer, order) => {}
+            }
+        }))
+    });
+    RemoteWorkers { running: running.collect(), _stop: stop.clone().drop_guard() }
+}
+
+impl RemoteWorkers {
+    /// Waits until all have ended: everything is staged.
+    pub(crate) async fn end(self) {
+        for one in self.running {
+            // It takes nothing along.
+            let _ = one.await;
+        }
+    }
+}
+
+/// Settings that were given, as text.
+fn given_settings(execution: &Execution) -> Vec<Setting> {
+    let changed = execution.settings.changed();
+    changed.map(|(name, value)| Setting { name: name.to_owned(), value: value.to_string() }).collect()
+}
+
+/// One helper's part of the load.
+struct Helped {
+    services: Arc<Services>,
+    execution: Arc<Execution>,
+    leases: Arc<SharedLeases>,
+    load: LoadId,
+    holder: Holder,
+    name: Arc<str>,
+    given: Given,
+}
+
+/// How a helper stopped before the load was over.
+enum Stopped {
+    Lost(PeerError),
+    Failed(WorkFailed),
+}
+
+impl From<PeerError> for Stopped {
+    fn from(error: PeerError) -> Self {
+        Stopped::Lost(error)
+    }
+}
+
+impl Helped {
+    async fn by(self, peers: &Peers, peer: &Peer, order: WorkOrder) {
+        let stopped = self.work(peers, peer, order).await.err();
+        // What it staged last is not free.
+        self.look().await;
+        self.leases.lost(self.holder);
+        let why = match stopped {
+            None => return,
+            Some(Stopped::Failed(failed)) if failed.is_about_rows => {
+                return self.leases.fail(error_of(&failed, &peer.address));
+            }
+            Some(Stopped::Failed(failed)) => format!("server {}: {}", peer.address, failed.message),
+            Some(Stopped::Lost(error)) => error.to_string(),
+        };
+        self.execution.warn(format!("{why}; what it had not staged is read by others"));
+    }
+
+    async fn work(&self, peers: &Peers, peer: &Peer, order: WorkOrder) -> Result<(), Stopped> {
+        let mut helper = peers.begin(peer, order).await?;
+        let mut changes = self.leases.changes();
+        let (mut waits, mut heard) = (false, Read::default());
+        loop {
+            let report = tokio::select! {
+                report = helper.next() => report?,
+                // Whoever sends lives as long as the leases.
+                _ = changes.changed(), if waits => {
+                    waits = !self.serve(&mut helper).await?;
+                    continue;
+                }
+            };
+            match report {
+                Some(Report::Ask(false)) => helper.give(self.lease().into_iter().collect()).await?,
+                Some(Report::Ask(true)) => {
+                    // It has staged all it read: what it still holds it does not know of.
+                    self.look().await;
+                    self.leases.lost(self.holder);
+                    changes.mark_unchanged();
+                    waits = !self.serve(&mut helper).await?;
+                }
+                Some(Report::Alive(said)) => {
+                    let source = &self.execution.progress.source;
+                    source.add_bytes(said.bytes.saturating_sub(heard.bytes));
+                    source.add_rows(usize_of(said.rows.saturating_sub(heard.rows)));
+                    heard = said;
+                }
+                Some(Report::Back(back)) => self.leases.give_back(&back.units),
+                Some(Report::Failed(failed)) => return Err(Stopped::Failed(failed)),
+                Some(Report::Done(_)) => {
+                    // How many rows those are the log says.
+                    self.execution.progress.add_written(0, heard.written_bytes);
+                    return Ok(());
+                }
+                None => {
+                    let why = "it ended without a word".to_owned();
+                    return Err(PeerError::Gone { peer: peer.address.clone(), why }.into());
+                }
+            }
+        }
+    }
+
+    /// Gives a waiting helper a unit, or lets it go; false if there is neither.
+    async fn serve(&self, helper: &mut cluster::Worker) -> Result<bool, Stopped> {
+        if self.leases.is_over() {
+            helper.release();
+            return Ok(true);
+        }
+        match self.lease() {
+            Some(unit) => helper.give(vec![unit]).await.map(|()| true).map_err(Stopped::from),
+            None => Ok(false),
+        }
+    }
+
+    fn lease(&self) -> Option<u32> {
+        let unit = self.leases.lease(self.holder)?;
+        self.given.lock().insert(unit, Arc::clone(&self.name));
+        Some(unit)
+    }
+
+    /// Takes in what is staged by now.
+    async fn look(&self) {
+        look(&self.services, self.load, &self.leases).await;
+    }
+}
+
+/// How long a look at the log may take: the store may be slow, and is asked again.
+const LOOK_MAX: Duration = Duration::from_secs(10);
+
+/// Takes in what has been staged anywhere by now.
+pub(crate) async fn look(services: &Arc<Services>, load: LoadId, leases: &SharedLeases) {
+    let (looking, now) = (Arc::clone(services), services.host.clock.monotonic());
+    let looked = services.runtimes.spawn_blocking("follow", move || looking.catch_up(now, Some(LOOK_MAX)));
+    // Without an answer less is known to be staged; what is read again is refused when it is to be staged again.
+    let _looked = looked.await;
+    if let Some(open) = services.catalog.snapshot().load(load) {
+        leases.settle(&open);
+    }
+}
+
+fn error_of(failed: &WorkFailed, peer: &str) -> Error {
+    let code = u16::try_from(failed.code).map_or(ErrorCode::UNKNOWN_EXCEPTION, ErrorCode::of);
+    let message = format!("{} (on server {peer})", failed.message);
+    let error = Error::new(ErrorKind::BadInput, code, message);
+    match &failed.hint {
+        Some(hint) => error.with_hint(hint.clone()),
+        None => error,
+    }
+}
+
+/// What a helper says of its error; `reads`: it had begun to read.
+pub(crate) fn failure(error: &Error, reads: bool) -> WorkFailed {
+    WorkFailed {
+        is_about_rows: reads && matches!(error.kind, ErrorKind::BadInput | ErrorKind::Syntax),
+        code: u32::from(error.code.number()),
+        message: error.message.clone(),
+        hint: error.hint.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_server_has_more_than_two_units() {
+        let peers =
+            |count: u128| (0..count).map(|id| Peer { id, address: String::new() }).collect::<Vec<_>>();
+        for (units, others, helpers) in
+            [(0, 2, 0), (4, 2, 0), (5, 2, 1), (6, 2, 1), (7, 2, 2), (100, 2, 2), (100, 0, 0)]
+        {
+            assert_eq!(enough_for(units, peers(others)).len(), helpers, "{units} units");
+        }
+    }
+}

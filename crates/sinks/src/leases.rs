@@ -1,0 +1,98 @@
+//! The units of one load that this server coordinates: its own sinks and its helpers take from them.
+//!
+//! Invariant: as of `load::Leases`; whoever waits hears of every change. Must not know: how helpers are spoken to.
+
+use std::fmt;
+
+use boundary::error::Error;
+use catalog::StagedLoad;
+use load::{Holder, Leases, NextUnit, Unit, UnitSource};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// The sinks of this process.
+const HERE: Holder = 0;
+
+/// See the module.
+pub struct SharedLeases {
+    leases: Mutex<Leases>,
+    /// Counts changes.
+    changed: watch::Sender<u64>,
+    /// Why a helper ended the load.
+    failed: Mutex<Option<Error>>,
+}
+
+impl SharedLeases {
+    pub fn new(units: Vec<Unit>) -> SharedLeases {
+        let (changed, _) = watch::channel(0);
+        SharedLeases { leases: Mutex::new(Leases::new(units)), changed, failed: Mutex::default() }
+    }
+
+    /// Sees every change from now on.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    pub fn lease(&self, holder: Holder) -> Option<u32> {
+        self.leases.lock().lease(holder).map(|unit| unit.id.0)
+    }
+
+    pub fn give_back(&self, units: &[u32]) {
+        self.change(|leases| leases.give_back(units));
+    }
+
+    pub fn lost(&self, holder: Holder) {
+        self.change(|leases| leases.lost(holder));
+    }
+
+    /// Takes in what is staged by now.
+    pub fn settle(&self, open: &StagedLoad) {
+        self.change(|leases| leases.settle(|unit| open.is_covered(unit)));
+    }
+
+    pub fn has_free(&self) -> bool {
+        self.leases.lock().has_free()
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.leases.lock().is_over()
+    }
+
+    /// Ends the load; the first error counts.
+    pub fn fail(&self, error: Error) {
+        self.failed.lock().get_or_insert(error);
+        self.changed.send_modify(|changes| *changes += 1);
+    }
+
+    pub fn failed(&self) -> Option<Error> {
+        self.failed.lock().clone()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Leases)) {
+        change(&mut self.leases.lock());
+        self.changed.send_modify(|changes| *changes += 1);
+    }
+}
+
+impl fmt::Debug for SharedLeases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.leases.lock().fmt(f)
+    }
+}
+
+impl UnitSource for SharedLeases {
+    fn next(&self) -> NextUnit<'_> {
+        Box::pin(std::future::ready(self.leases.lock().lease(HERE)))
+    }
+
+    fn ended(&self, unit: Unit, is_read: bool) {
+        // What was read is held until it is staged.
+        if !is_read {
+            self.give_back(&[unit.id.0]);
+        }
+    }
+
+    fn give_back(&self, units: &[u32]) {
+        SharedLeases::give_back(self, units);
+    }
+}

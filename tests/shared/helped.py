@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Kills and stops servers that help with loads at random moments, and counts what was loaded.
+
+Usage: helped.py BINARY [LOADS=20] [--seed N] [--faults kill,stop,none,coordinator] [--files N] [--rows N] [--servers N]
+
+Three servers of one bucket have ports for each other. Each load is an INSERT SELECT of all files into a new table, sent to a random
+server. A helper is killed with -9 or stopped for eight seconds meanwhile: the statement succeeds, and every row is there once, on all
+servers. With `coordinator` the load has a label, and the server it was sent to is killed: the same statement on another one ends it. In the end
+no load is open, and no log has an alarm.
+"""
+import random
+import signal
+import sys
+import threading
+import time
+
+from servers import BUCKET, KEYS, Refused, Root, Unanswered
+
+PRIME = 4_294_967_291
+HASH = f"(file * 1000003 + row * 2654435761) % {PRIME}"
+STOPPED_SECONDS = 8
+CONSISTENT = " SETTINGS select_sequential_consistency = 1"
+# With credentials, which go to the helpers and nowhere else.
+SOURCE = f"s3('s3://{BUCKET}/source/*.parquet', '{KEYS[0]}', '{KEYS[1]}')"
+
+
+def options(words):
+    given = {"seed": 1, "faults": "kill,stop,none,coordinator", "files": 24, "rows": 100_000, "servers": 3}
+    plain = []
+    words = iter(words)
+    for word in words:
+        if word.startswith("--"):
+            name = word[2:]
+            given[name] = type(given[name])(next(words))
+        else:
+            plain.append(word)
+    return plain, given
+
+
+class Trial:
+    """One load and what happens meanwhile."""
+
+    def __init__(self, root, number, fault, dice, given):
+        self.root, self.number, self.fault, self.dice, self.given = root, number, fault, dice, given
+        self.table, self.label = f"t{number}", f"load-{number}"
+        self.error = None
+
+    def run(self):
+        nodes = self.root.nodes
+        coordinator = self.dice.choice(nodes)
+        coordinator.query(
+            f"CREATE TABLE {self.table} (file UInt64, row UInt64, hash UInt64, payload String) "
+            "ENGINE = MergeTree ORDER BY (file, row)")
+        settings = "SETTINGS load_stage_min_bytes = 1"
+        insert = f"INSERT INTO {self.table} SELECT * FROM {SOURCE} {settings}"
+        if self.fault == "coordinator":
+            insert = f"INSERT INTO {self.table} WITH LABEL `{self.label}` SELECT * FROM {SOURCE} {settings}"
+        loading = threading.Thread(target=self.send, args=(coordinator, insert), daemon=True)
+        began = time.monotonic()
+        loading.start()
+        time.sleep(self.dice.uniform(0, self.given["seconds"]))
+        others = [node for node in nodes if node is not coordinator]
+        victim = coordinator if self.fault == "coordinator" else self.dice.choice(others)
+        if self.fault in ("kill", "coordinator"):
+            victim.kill()
+        if self.fault == "stop":
+            victim.signal(signal.SIGSTOP)
+            time.sleep(STOPPED_SECONDS)
+            victim.signal(signal.SIGCONT)
+        loading.join()
+        took = time.monotonic() - began
+        if self.fault == "coordinator":
+            self.resume(self.dice.choice(others), insert)
+        elif self.error:
+            raise SystemExit(f"load {self.number} ({self.fault}) failed: {self.error}")
+        if victim.port is None:
+            victim.start()
+        self.check()
+        return took
+
+    def send(self, node, sql):
+        try:
+            node.query(sql, timeout=120)
+        except (Refused, Unanswered) as error:
+            self.error = error
+
+    def resume(self, node, insert):
+        """The same statement goes on, for RESUME LOAD knows no credentials; the load may not have been opened, or be finished."""
+        node.query(insert, timeout=120)
+
+    def check(self):
+        files, rows = self.given["files"], self.given["rows"]
+        sql = (f"SELECT count(), uniqExact(file, row), countIf(hash != {HASH} OR payload != concat('payload ', toString(hash)))"
+               f" FROM {self.table}{CONSISTENT}")
+        for node in self.root.nodes:
+            found = node.rows(sql)
+            if found != [[str(files * rows), str(files * rows), "0"]]:
+                raise SystemExit(f"load {self.number} ({self.fault}): {found} on server {node.number}, not {files * rows} rows")
+
+
+def main():
+    plain, given = options(sys.argv[1:])
+    binary, loads = plain[0], int(plain[1]) if len(plain) > 1 else 20
+    dice, faults = random.Random(given["seed"]), given["faults"].split(",")
+    with Root(binary, "endpoint", seed=given["seed"], server_arguments=["--peer-listen", "127.0.0.1:0"]) as root:
+        # Sources of statements may not be on this machine unless that is allowed.
+        allowed = root.folder / "server.toml"
+        allowed.write_text(f'remote_url_allow_hosts = ["{root.endpoint_url.removeprefix("http://")}"]\n')
+        root.server_arguments += ["--config", str(allowed)]
+        root.start(given["servers"])
+        first = root.nodes[0]
+        for file in range(given["files"]):
+            first.query(
+                f"INSERT INTO FUNCTION s3('s3://{BUCKET}/source/{file:03}.parquet', '{KEYS[0]}', '{KEYS[1]}') SELECT toUInt64({file}) AS file, "
+                f"number AS row, {HASH} AS hash, concat('payload ', toString(hash)) AS payload FROM numbers({given['rows']})")
+        # Servers hear of each other with the second beat.
+        time.sleep(6)
+        given["seconds"] = 0
+        given["seconds"] = max(Trial(root, 0, "none", dice, given).run() for _ in range(1))
+        counts, took = {}, {}
+        for number in range(1, loads + 1):
+            fault = faults[number % len(faults)]
+            seconds = Trial(root, number, fault, dice, given).run()
+            counts[fault] = counts.get(fault, 0) + 1
+            took[fault] = max(took.get(fault, 0), seconds)
+            time.sleep(dice.uniform(0, 6))
+        helped = sum(int(node.query("SELECT count() FROM system.query_log WHERE type = 'QueryFinish' AND client_name = 'peer'"))
+                     for node in root.nodes)
+        for node in root.nodes:
+            left = node.rows(f"SELECT label, state FROM system.loads WHERE state IN ('LOADING', 'INTERRUPTED'){CONSISTENT}")
+            if left:
+                raise SystemExit(f"server {node.number} still has loads: {left}")
+        alarms = root.alarms()
+        if alarms:
+            raise SystemExit("\n".join(alarms[:10]))
+        if not helped:
+            raise SystemExit("no server has helped")
+        print(f"{loads} loads of {given['files']} files, {counts}, slowest {({k: round(v, 1) for k, v in took.items()})} s; "
+              f"{helped} times a server helped to the end; every row once")
+
+
+if __name__ == "__main__":
+    main()
