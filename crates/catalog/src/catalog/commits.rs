@@ -179,6 +179,10 @@ impl Catalog {
                         Became::Decided(decided) => {
                             decided.map_or_else(CommitOutcome::Refused, CommitOutcome::Committed)
                         }
+                        Became::Forgotten => CommitOutcome::Unknown(
+                            "it was sent to another server, and what the log listed since then is forgotten"
+                                .to_owned(),
+                        ),
                         Became::Returned => {
                             left.answers.push((reply, Err(CatalogError::Faster)));
                             continue;
@@ -221,10 +225,12 @@ impl Catalog {
                 defined = if defines { moment.seq } else { defined };
                 Ok(())
             };
-            let known = self.known_of(&transactions)?;
-            let decide = |(one, known): (Transaction, Option<Seq>)| match known {
-                Some(seq) => Ok(seq),
-                None => admit(one).map(|()| moment.seq),
+            let known = self.known_of(&transactions);
+            open.set_aside(&known);
+            let decide = |(one, known): (Transaction, Known)| match known {
+                Known::In(seq) => Ok(seq),
+                Known::Forgotten => Ok(Seq::ZERO),
+                Known::Open => admit(one).map(|()| moment.seq),
             };
             let outcomes: Vec<_> = transactions.into_iter().zip(known).map(decide).collect();
             let is_granted = round > 0 && self.host.faults.planted("catalog.no_new_admission");
@@ -258,17 +264,16 @@ impl Catalog {
         Err(Failure::Outrun)
     }
 
-    /// For each transaction that other processes may commit the record it is in by now.
-    fn known_of(&self, transactions: &[Transaction]) -> Result<Vec<Option<Seq>>, Failure> {
+    /// What the log says of each transaction by now; of most that nobody but this process knows them.
+    fn known_of(&self, transactions: &[Transaction]) -> Vec<Known> {
         let listed = self.listed.lock();
         let known = |one: &Transaction| match one.sent_at {
-            None => Ok(None),
-            Some(_) if self.host.faults.planted("catalog.listed_ignored") => Ok(None),
+            None => Known::Open,
+            Some(_) if self.host.faults.planted("catalog.listed_ignored") => Known::Open,
             Some(since) => match listed.seq_of(one.id) {
-                None if !listed.knows_since(since) => Err(Failure::Unknown(format!(
-                    "it was sent to another server when the log ended with record {since}, and what came then is forgotten"
-                ))),
-                seq => Ok(seq),
+                Some(seq) => Known::In(seq),
+                None if listed.knows_since(since) => Known::Open,
+                None => Known::Forgotten,
             },
         };
         transactions.iter().map(known).collect()
@@ -379,6 +384,17 @@ enum Became {
     Decided(Result<Seq, RefusedWhy>),
     /// It was not tried again: see [`Transaction::returns`].
     Returned,
+    /// It may be in a record of which this process does not remember what it lists.
+    Forgotten,
+}
+
+/// What the log says of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It is in no record.
+    Open,
+    In(Seq),
+    Forgotten,
 }
 
 /// The transactions of a group that are still to be decided on.
@@ -388,6 +404,8 @@ struct Open {
     places: Vec<usize>,
     /// What became of the others, by place.
     settled: Vec<Became>,
+    /// Those of which nobody knows, by place.
+    forgotten: Vec<usize>,
 }
 
 impl Open {
@@ -395,7 +413,14 @@ impl Open {
         let places = (0..transactions.len()).collect();
         // What is not settled yet is not looked at.
         let settled = transactions.iter().map(|_| Became::Returned).collect();
-        Open { transactions, places, settled }
+        Open { transactions, places, settled, forgotten: Vec::new() }
+    }
+
+    /// Remembers which must not be admitted.
+    fn set_aside(&mut self, known: &[Known]) {
+        let all = self.places.iter().zip(known);
+        self.forgotten =
+            all.filter(|(_, known)| **known == Known::Forgotten).map(|(place, _)| *place).collect();
     }
 
     /// Lets go of those that come back.
@@ -407,7 +432,10 @@ impl Open {
     fn settle(mut self, outcomes: Vec<Result<Seq, RefusedWhy>>) -> Vec<Became> {
         for (place, outcome) in self.places.iter().zip(outcomes) {
             if let Some(became) = self.settled.get_mut(*place) {
-                *became = Became::Decided(outcome);
+                *became = match self.forgotten.contains(place) {
+                    true => Became::Forgotten,
+                    false => Became::Decided(outcome),
+                };
             }
         }
         self.settled

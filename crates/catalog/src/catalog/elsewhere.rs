@@ -44,6 +44,9 @@ pub struct SentRows {
 
 /// Asks other processes.
 pub trait Elsewhere: Send + Sync + Debug {
+    /// Whether whoever appends with this mark can be asked.
+    fn reaches(&self, writer: RecordWriter) -> bool;
+
     /// Has whoever appends with this mark commit the rows, and takes in the records that it tells of ([`Catalog::take_told`]). False
     /// if it could not be asked; whatever the answer is, the log says what became of them.
     fn commit(&self, writer: RecordWriter, rows: SentRows) -> BoxFuture<'_, bool>;
@@ -125,11 +128,11 @@ impl Catalog {
         if !is_sendable(&transaction) {
             return Err(transaction);
         }
-        let (since, id) = (self.seq(), transaction.id);
+        let id = transaction.id;
+        // From here on somebody may commit it at any time; of who was asked before nobody knows that he did not.
+        let since = *transaction.sent_at.get_or_insert(self.seq());
         let rows = SentRows::of(&transaction, since);
         let started = self.host.clock.monotonic();
-        // From here on somebody may commit it at any time.
-        transaction.sent_at = Some(since);
         self.listed.lock().send(id);
         let sending = Sending { catalog: self, id };
         if !elsewhere.commit(writer, rows).await {
@@ -194,7 +197,8 @@ impl Catalog {
 
     /// Whether somebody else appends who can be asked.
     pub(super) fn is_accompanied(&self) -> bool {
-        self.elsewhere.get().is_some() && self.company().is_some()
+        let (Some(elsewhere), Some(writer)) = (self.elsewhere.get(), self.company()) else { return false };
+        elsewhere.reaches(writer)
     }
 
     /// Who is appending, if it is not this process.

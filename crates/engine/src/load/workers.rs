@@ -26,6 +26,9 @@ use tables::temporary::is_temporary;
 /// A load is shared if there are more units for each server.
 const UNITS_EACH: usize = 2;
 
+/// One that is not there yet when all is staged is not waited for.
+const END_MAX: Duration = Duration::from_secs(1);
+
 /// What only one server can keep to.
 const COUNTED_SETTINGS: [&str; 8] = [
     "input_format_allow_errors_num",
@@ -105,7 +108,7 @@ pub(crate) struct Help<'a> {
     pub given: Given,
 }
 
-/// RemoteWorkers at work. Dropped, they stop.
+/// Other servers at work. Dropped, they stop.
 pub(crate) struct RemoteWorkers {
     running: Vec<JoinHandle<()>>,
     _stop: DropGuard,
@@ -153,12 +156,9 @@ pub(crate) fn start(
 }
 
 impl RemoteWorkers {
-    /// Waits until all have ended: everything is staged.
+    /// Everything is staged: waits a moment for those that have something to say, and stops the others, who have nothing to stage.
     pub(crate) async fn end(self) {
-        for one in self.running {
-            // It takes nothing along.
-            let _ = one.await;
-        }
+        let _late = tokio::time::timeout(END_MAX, futures::future::join_all(self.running)).await;
     }
 }
 

@@ -22,6 +22,8 @@ use crate::context::services::Services;
 const CALLS_MAX: usize = 8;
 /// Transactions of one call.
 const ROWS_MAX: usize = 1024;
+/// A server that did not answer is not asked for so long: whoever waits for it waits in vain.
+const AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// A lane that nobody uses ends.
 const IDLE: Duration = Duration::from_secs(30);
 
@@ -29,6 +31,8 @@ const IDLE: Duration = Duration::from_secs(30);
 pub(crate) struct Forwarding {
     services: Weak<Services>,
     lanes: Mutex<BTreeMap<RecordWriter, mpsc::UnboundedSender<Parcel>>>,
+    /// When a server did not answer last, on the monotonic clock.
+    failed: Mutex<BTreeMap<RecordWriter, Duration>>,
 }
 
 /// One transaction, and who waits for it.
@@ -39,7 +43,7 @@ struct Parcel {
 
 impl Forwarding {
     pub(crate) fn new(services: &Arc<Services>) -> Forwarding {
-        Forwarding { services: Arc::downgrade(services), lanes: Mutex::default() }
+        Forwarding { services: Arc::downgrade(services), lanes: Mutex::default(), failed: Mutex::default() }
     }
 
     /// The way to a server; `None` if it has no port, or is not there.
@@ -49,6 +53,13 @@ impl Forwarding {
             return Some(lane.clone());
         }
         let services = self.services.upgrade()?;
+        let now = services.host.clock.monotonic();
+        let mut failed = self.failed.lock();
+        failed.retain(|_, at| now.saturating_sub(*at) < AFTER_FAILURE);
+        if failed.contains_key(&writer) {
+            return None;
+        }
+        drop(failed);
         let nodes = services.sharing.as_ref()?.member.nodes();
         let node =
             nodes.into_iter().find(|node| node.id.mark() == writer && node.is_active && !node.is_me)?;
@@ -69,12 +80,24 @@ impl std::fmt::Debug for Forwarding {
 }
 
 impl Elsewhere for Forwarding {
+    fn reaches(&self, writer: RecordWriter) -> bool {
+        self.lane(writer).is_some()
+    }
+
     fn commit(&self, writer: RecordWriter, rows: SentRows) -> BoxFuture<'_, bool> {
         async move {
             let Some(lane) = self.lane(writer) else { return false };
             let (told, hears) = oneshot::channel();
             // A lane that has just ended gives it back, and whoever asked commits by itself.
-            lane.send(Parcel { rows, told }).is_ok() && hears.await.unwrap_or(false)
+            if lane.send(Parcel { rows, told }).is_err() {
+                return false;
+            }
+            let answered = hears.await;
+            if let (Ok(false), Some(services)) = (&answered, self.services.upgrade()) {
+                self.failed.lock().insert(writer, services.host.clock.monotonic());
+                self.lanes.lock().remove(&writer);
+            }
+            answered.unwrap_or(false)
         }
         .boxed()
     }

@@ -74,6 +74,11 @@ struct Desk {
 }
 
 impl Elsewhere for Desk {
+    fn reaches(&self, _writer: RecordWriter) -> bool {
+        // Else nothing would be decided anew beside a record of somebody else.
+        self.post.below(2) == 0
+    }
+
     fn commit(&self, writer: RecordWriter, rows: SentRows) -> BoxFuture<'_, bool> {
         let to = usize::try_from(u64::from_be_bytes(writer).wrapping_sub(1)).unwrap_or(usize::MAX);
         let post = &self.post;
