@@ -364,6 +364,7 @@ fn bytes_of(transactions: &[bytes::Bytes]) -> u64 {
 
 mod listed;
 mod queue;
+mod open_group;
 mod commits;
 mod recovery;
 mod checkpoints;
