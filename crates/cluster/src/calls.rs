@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use host::Runtimes;
 use prost::Message;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::body::Body;
 use tonic::codegen::Service;
 use tonic::transport::server::TcpConnectInfo;
@@ -102,10 +102,10 @@ impl Service<http::Request<Body>> for Calls {
                 return Ok(grpc.streaming(Work { shared, proven }, request).await);
             }
             // Never closed.
-            let _place = Arc::clone(&shared.reading).acquire_owned().await.ok();
+            let place = Arc::clone(&shared.reading).acquire_owned().await.ok();
             let codec = ProstCodec::<CommitAnswer, CommitRequest>::default();
             let mut grpc = tonic::server::Grpc::new(codec).max_decoding_message_size(MESSAGE_BYTES_MAX);
-            Ok(grpc.unary(Commit { shared, proven }, request).await)
+            Ok(grpc.unary(Commit { shared, proven, place }, request).await)
         })
     }
 }
@@ -159,6 +159,8 @@ const OTHER_MESSAGE: &str = "its proof is for another message";
 struct Commit {
     shared: Arc<Shared>,
     proven: Proven,
+    /// Until the message is there.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 impl Service<Request<CommitRequest>> for Commit {
@@ -172,6 +174,7 @@ impl Service<Request<CommitRequest>> for Commit {
 
     fn call(&mut self, request: Request<CommitRequest>) -> Self::Future {
         let (shared, proven) = (Arc::clone(&self.shared), self.proven.clone());
+        drop(self.place.take());
         Box::pin(async move {
             let asked = request.into_inner();
             if !proven.is_for(&asked.encode_to_vec()) {
