@@ -2,6 +2,9 @@
 """Kills and stops servers that help with loads at random moments, and counts what was loaded.
 
 Usage: helped.py BINARY [LOADS=20] [--seed N] [--faults kill,stop,none,coordinator] [--files N] [--rows N] [--servers N]
+                 [--format Parquet]
+
+Text (CSV, TSV, JSONEachRow) is cut into ranges while it is read; its cells hold line ends and quotes.
 
 Three servers of one bucket have ports for each other. Each load is an INSERT SELECT of all files into a new table, sent to a random
 server. A helper is killed with -9 or stopped for eight seconds meanwhile: the statement succeeds, and every row is there once, on all
@@ -20,12 +23,18 @@ PRIME = 4_294_967_291
 HASH = f"(file * 1000003 + row * 2654435761) % {PRIME}"
 STOPPED_SECONDS = 8
 CONSISTENT = " SETTINGS select_sequential_consistency = 1"
-# With credentials, which go to the helpers and nowhere else.
-SOURCE = f"s3('s3://{BUCKET}/source/*.parquet', '{KEYS[0]}', '{KEYS[1]}')"
+PAYLOAD = "concat('payload ', toString(hash), '\\n\"a\", ', char(92), '\\t\\r\\n')"
+COLUMNS = "file UInt64, row UInt64, hash UInt64, payload String"
+
+
+def source(files, given):
+    """With credentials, which go to the helpers and nowhere else."""
+    return f"s3('s3://{BUCKET}/source/{files}', '{KEYS[0]}', '{KEYS[1]}', '{given['format']}', '{COLUMNS}')"
 
 
 def options(words):
-    given = {"seed": 1, "faults": "kill,stop,none,coordinator", "files": 24, "rows": 100_000, "servers": 3}
+    given = {"seed": 1, "faults": "kill,stop,none,coordinator", "files": 24, "rows": 100_000, "servers": 3,
+             "format": "Parquet"}
     plain = []
     words = iter(words)
     for word in words:
@@ -49,12 +58,11 @@ class Trial:
         nodes = self.root.nodes
         coordinator = self.dice.choice(nodes)
         coordinator.query(
-            f"CREATE TABLE {self.table} (file UInt64, row UInt64, hash UInt64, payload String) "
-            "ENGINE = MergeTree ORDER BY (file, row)")
-        settings = "SETTINGS load_stage_min_bytes = 1"
-        insert = f"INSERT INTO {self.table} SELECT * FROM {SOURCE} {settings}"
-        if self.fault == "coordinator":
-            insert = f"INSERT INTO {self.table} WITH LABEL `{self.label}` SELECT * FROM {SOURCE} {settings}"
+            f"CREATE TABLE {self.table} ({COLUMNS}) ENGINE = MergeTree ORDER BY (file, row)")
+        # Text is cut into ranges of four such pieces.
+        settings = "SETTINGS load_stage_min_bytes = 1, min_chunk_bytes_for_parallel_parsing = 65536"
+        label = f" WITH LABEL `{self.label}`" if self.fault == "coordinator" else ""
+        insert = f"INSERT INTO {self.table}{label} SELECT * FROM {source('*', self.given)} {settings}"
         loading = threading.Thread(target=self.send, args=(coordinator, insert), daemon=True)
         began = time.monotonic()
         loading.start()
@@ -90,7 +98,7 @@ class Trial:
 
     def check(self):
         files, rows = self.given["files"], self.given["rows"]
-        sql = (f"SELECT count(), uniqExact(file, row), countIf(hash != {HASH} OR payload != concat('payload ', toString(hash)))"
+        sql = (f"SELECT count(), uniqExact(file, row), countIf(hash != {HASH} OR payload != {PAYLOAD})"
                f" FROM {self.table}{CONSISTENT}")
         for node in self.root.nodes:
             found = node.rows(sql)
@@ -111,8 +119,8 @@ def main():
         first = root.nodes[0]
         for file in range(given["files"]):
             first.query(
-                f"INSERT INTO FUNCTION s3('s3://{BUCKET}/source/{file:03}.parquet', '{KEYS[0]}', '{KEYS[1]}') SELECT toUInt64({file}) AS file, "
-                f"number AS row, {HASH} AS hash, concat('payload ', toString(hash)) AS payload FROM numbers({given['rows']})")
+                f"INSERT INTO FUNCTION {source(f'{file:03}', given)} SELECT toUInt64({file}) AS file, "
+                f"number AS row, {HASH} AS hash, {PAYLOAD} AS payload FROM numbers({given['rows']})")
         # Servers hear of each other with the second beat.
         time.sleep(6)
         given["seconds"] = 0

@@ -135,6 +135,15 @@ pub(crate) fn check_precondition(state: &State, precondition: &Precondition) -> 
     }
 }
 
+fn check_inline(state: &State, table: TableId, schema_version: u32, rows: u64) -> Result<(), RefusedWhy> {
+    let found = table_of(state, table)?;
+    stores_rows(state, found)?;
+    if rows == 0 {
+        return Err(RefusedWhy::Invalid("an inline statement needs at least one row".to_owned()));
+    }
+    schema_compatible(state, found, schema_version)
+}
+
 pub(crate) fn check_op(
     state: &State,
     op: &Op,
@@ -175,12 +184,7 @@ pub(crate) fn check_op(
             None => Err(part_not_live(state, *table, &part.to_string())),
         },
         Op::InlineRows { table, schema_version, rows, .. } => {
-            let found = table_of(state, *table)?;
-            stores_rows(state, found)?;
-            if *rows == 0 {
-                return Err(RefusedWhy::Invalid("an inline statement needs at least one row".to_owned()));
-            }
-            schema_compatible(state, found, *schema_version)
+            check_inline(state, *table, *schema_version, *rows)
         }
         Op::Flushed { table, up_to } => {
             let found = table_of(state, *table)?;
@@ -197,10 +201,12 @@ pub(crate) fn check_op(
         Op::DedupToken { table, token, fingerprint, .. } => {
             staging::token_free(state, *table, *token, *fingerprint)
         }
-        Op::StageOpen { .. } => staging::check_open(state, op),
-        Op::StageAdd { load, units, parts, .. } => staging::check_add(state, *load, units, parts),
-        Op::StagePublish { load } => staging::check_publish(state, *load),
-        Op::StageAbort { load } => staging::open_load(state, *load).map(drop),
+        Op::StageOpen { .. }
+        | Op::StageUnits { .. }
+        | Op::StageSeal { .. }
+        | Op::StageAdd { .. }
+        | Op::StagePublish { .. }
+        | Op::StageAbort { .. } => staging::check_step(state, op),
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => {
             naming::check_collection(state, op)
         }

@@ -18,6 +18,7 @@ use crate::op_format::VERSION;
 use crate::op_format::collection_fields::{read_collection, write_collection};
 use crate::op_format::fields::{Field, FieldReader, FieldWriter, FormatError};
 use crate::op_format::part_fields::{needs_of_bytes as part_needs, read_part, write_part};
+use crate::op_format::stage_fields::needs as stage_needs;
 use crate::op_format::table_fields::{needs as table_needs, read_table, write_table};
 use crate::state::{DetachedTable, DroppedTable, State, is_implicit};
 use crate::table_state::{InlineStatement, RemovedPart, TableState};
@@ -53,12 +54,21 @@ pub fn needs(fact: &Fact) -> u64 {
         kind::PART => part_needs(FieldReader::new("part", &fact.payload)),
         kind::REMOVED_PART => nested_part_needs(fact, 1),
         kind::STAGED_PART => nested_part_needs(fact, 2).max(2),
-        kind::TOKEN | kind::LOAD => 2,
+        kind::LOAD => match decode(fact) {
+            Ok(Content::Load(load)) => load_needs(&load),
+            _ => 2,
+        },
+        kind::TOKEN => 2,
         kind::COLLECTION | kind::EXPORT => 3,
         kind::DETACHED | kind::FUNCTION => 7,
         kind::SWEPT => 11,
         _ => 1,
     }
+}
+
+/// As of the op it was opened with, and of those that added units.
+fn load_needs(load: &StagedLoad) -> u64 {
+    stage_needs(&load.label, load.units.iter(), load.is_sealed)
 }
 
 /// Of the part in the field of this number.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use host::{Disk, read_all};
-use model::{ExportObject, PartDescriptor, TableDef};
+use model::{ExportObject, PartDescriptor, StagedUnit, TableDef};
 
 use crate::checkpoint::{self, CheckpointError};
 use crate::collections::Collection;
@@ -52,17 +52,19 @@ pub fn op_line(op: &Op) -> String {
         Op::DedupToken { table, token, fingerprint, rows } => {
             format!("{token:032x} table={table} fingerprint={fingerprint:032x} rows={rows}")
         }
-        Op::StageOpen { load, database, label, table, fingerprint, files, units, .. } => format!(
-            "{load} label={:?} database={database} table={table} fingerprint={fingerprint:032x} files={} units={}",
+        Op::StageOpen { load, database, label, table, fingerprint, files, units, is_sealed, .. } => format!(
+            "{load} label={:?} database={database} table={table} fingerprint={fingerprint:032x} files={} units={}{}",
             label.as_str(),
             files.len(),
-            units.len()
+            units.len(),
+            if *is_sealed { "" } else { " and more" }
         ),
+        Op::StageUnits { load, units } => format!("{load} units=[{}]", units_line(units)),
         Op::StageAdd { load, units, parts, rows } => {
             let parts: Vec<String> = parts.iter().map(|part| part.descriptor().id.to_string()).collect();
             format!("{load} units={units:?} rows={rows} parts=[{}]", parts.join(" "))
         }
-        Op::StagePublish { load } | Op::StageAbort { load } => load.to_string(),
+        Op::StagePublish { load } | Op::StageAbort { load } | Op::StageSeal { load } => load.to_string(),
         Op::CreateCollection { name, entries } => format!("{name:?} keys={:?}", keys_of(entries)),
         Op::AlterCollection { name, set, deleted } => {
             format!("{name:?} keys={:?} deleted={deleted:?}", keys_of(set))
@@ -135,6 +137,15 @@ pub fn checkpoint_lines(disk: &dyn Disk, path: &Path) -> Result<Vec<String>, Che
     })?;
     lines.insert(0, format!("checkpoint seq={seq} rows={}", lines.len()));
     Ok(lines)
+}
+
+/// File and bytes of units that are ranges.
+fn units_line(units: &[StagedUnit]) -> String {
+    let line = |unit: &StagedUnit| match &unit.range {
+        Some(range) => format!("{}:{}..{}", unit.file, range.start, range.end),
+        None => unit.file.to_string(),
+    };
+    units.iter().map(line).collect::<Vec<_>>().join(" ")
 }
 
 fn objects_line(objects: &[ExportObject]) -> String {

@@ -4,6 +4,7 @@
 //! one load. A staged part is neither live nor removed: no reader sees it, and its file is kept.
 //! Must not know: tables beyond their id, whether a change is allowed.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet, Vector};
@@ -25,7 +26,9 @@ pub struct StagedLoad {
     pub schema_version: u32,
     pub statement: Arc<str>,
     pub files: Arc<[StagedFile]>,
-    pub units: Arc<[StagedUnit]>,
+    pub units: Vector<StagedUnit>,
+    /// No unit comes later.
+    pub is_sealed: bool,
     /// `None` for a load that was opened by a program that did not keep it.
     pub input: Option<Arc<StagedInput>>,
     pub opened: Seq,
@@ -53,6 +56,7 @@ pub struct OpenedLoad {
     pub files: Vec<StagedFile>,
     pub units: Vec<StagedUnit>,
     pub input: Option<Arc<StagedInput>>,
+    pub is_sealed: bool,
 }
 
 impl StagedLoad {
@@ -67,6 +71,7 @@ impl StagedLoad {
             statement: load.statement,
             files: load.files.into(),
             units: load.units.into(),
+            is_sealed: load.is_sealed,
             input: load.input,
             opened,
             opened_ms,
@@ -92,8 +97,34 @@ impl StagedLoad {
         self.covered.len()
     }
 
+    /// All rows of all files are in staged parts.
     pub fn is_complete(&self) -> bool {
-        self.covered.len() == self.units.len()
+        self.is_sealed && self.covered.len() == self.units.len()
+    }
+
+    /// Where the units of a file end: what is behind it is in no unit yet. Units of a file come in order.
+    pub fn cut_to(&self, file: u32) -> u64 {
+        let last = self.units.iter().rev().find(|unit| unit.file == file);
+        let bytes =
+            usize::try_from(file).ok().and_then(|file| self.files.get(file)).map_or(0, |file| file.bytes);
+        last.map_or(0, |unit| unit.range.as_ref().map_or(bytes, |range| range.end))
+    }
+
+    /// Files, by number, of which something is in no unit yet, and those bytes. Empty when the units are all there: an empty file
+    /// needs none.
+    pub fn uncut(&self) -> impl Iterator<Item = (u32, Range<u64>)> {
+        let numbered = (0_u32..).zip(self.files.iter()).filter(|_| !self.is_sealed);
+        let rest = |(number, file): (u32, &StagedFile)| (number, self.cut_to(number)..file.bytes);
+        numbered.map(rest).filter(|(_, rest)| !rest.is_empty())
+    }
+
+    /// Units found later.
+    pub fn add_units(&mut self, units: &[StagedUnit]) {
+        self.units.extend(units.iter().cloned());
+    }
+
+    pub fn seal(&mut self) {
+        self.is_sealed = true;
     }
 
     /// Staged parts in the order they were added.

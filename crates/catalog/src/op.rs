@@ -169,6 +169,17 @@ pub enum Op {
         units: Vec<StagedUnit>,
         /// `None` in the logs of programs that did not keep it.
         input: Option<Arc<StagedInput>>,
+        /// No unit comes later.
+        is_sealed: bool,
+    },
+    /// More units of a load that is not sealed; they are numbered on. Each lies where the file's last one ended.
+    StageUnits {
+        load: LoadId,
+        units: Vec<StagedUnit>,
+    },
+    /// The units are all there: every file is covered by them.
+    StageSeal {
+        load: LoadId,
     },
     /// The rows of these units are in these parts, all of them and no others. Nobody sees the parts yet.
     StageAdd {
@@ -260,6 +271,8 @@ impl Op {
             | Op::DropDatabase { .. }
             | Op::RenameDatabase { .. }
             | Op::Label { .. }
+            | Op::StageUnits { .. }
+            | Op::StageSeal { .. }
             | Op::StageAdd { .. }
             | Op::StagePublish { .. }
             | Op::StageAbort { .. }
@@ -336,6 +349,8 @@ pub fn title(op: &Op) -> &'static str {
         Op::Label { .. } => "Label",
         Op::DedupToken { .. } => "DedupToken",
         Op::StageOpen { .. } => "StageOpen",
+        Op::StageUnits { .. } => "StageUnits",
+        Op::StageSeal { .. } => "StageSeal",
         Op::StageAdd { .. } => "StageAdd",
         Op::StagePublish { .. } => "StagePublish",
         Op::StageAbort { .. } => "StageAbort",

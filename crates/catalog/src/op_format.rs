@@ -25,14 +25,14 @@ use attributes::Attributes;
 use collection_fields::{read_collection, write_collection};
 use fields::{FieldReader, FieldWriter, FormatError, put_varint};
 use part_fields::{read_part, write_part};
-use stage_fields::{OpenedFields, write_opened};
 use table_fields::{read_table, write_table};
 
 /// The newest format version this program writes and reads. 2 knows tokens and staged loads, 3 named collections,
 /// tables outside and exports, 4 views, 5 parts whose tail has a sum, 6 constraints, 7 detached tables, functions and the
 /// engines of logs, 8 tables whose rows replace or cancel each other, or are added, 9 states and
-/// clusters, 10 tables in the memory of all who share a root, 11 sweeps, 12 loads without a label and rows that more than one process may commit; what needs none of them is still written for readers of 1.
-pub const VERSION: u64 = 12;
+/// clusters, 10 tables in the memory of all who share a root, 11 sweeps, 12 loads without a label and rows that more than one
+/// process may commit, 13 loads that find their units as they go; what needs none of them is still written for readers of 1.
+pub const VERSION: u64 = 13;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;
@@ -53,6 +53,7 @@ mod kind {
     pub(super) const DEDUP_TOKEN: u64 = 17;
     pub(super) const STAGE_OPEN: u64 = 32;
     pub(super) const STAGE_ADD: u64 = 33;
+    pub(super) const STAGE_SEAL: u64 = 34;
     pub(super) const STAGE_PUBLISH: u64 = 35;
     pub(super) const STAGE_ABORT: u64 = 36;
     pub(super) const CREATE_COLLECTION: u64 = 37;
@@ -66,11 +67,12 @@ mod kind {
     pub(super) const CREATE_FUNCTION: u64 = 47;
     pub(super) const DROP_FUNCTION: u64 = 48;
     pub(super) const PARTS_SWEPT: u64 = 49;
+    pub(super) const STAGE_UNITS: u64 = 50;
 }
 
 /// Kinds that are spoken for, their bytes unspecified until they are used: nobody else may take their numbers.
-const RESERVED: [(u64, &str); 5] =
-    [(16, "AddDeleteVector"), (18, "SourceOffsets"), (19, "Epoch"), (20, "MirrorAt"), (34, "StageSeal")];
+const RESERVED: [(u64, &str); 4] =
+    [(16, "AddDeleteVector"), (18, "SourceOffsets"), (19, "Epoch"), (20, "MirrorAt")];
 
 /// A transaction as replay sees it. Its preconditions held when it was written, and are not stored.
 #[derive(Clone, PartialEq, Debug)]
@@ -108,8 +110,9 @@ fn needs(op: &Op) -> u64 {
         Op::StageAdd { parts, .. } => {
             parts.iter().map(|part| part_fields::needs(part.descriptor())).max().unwrap_or(1).max(2)
         }
-        Op::StageOpen { label, .. } if label.is_hidden() => 12,
-        Op::DedupToken { .. } | Op::StageOpen { .. } | Op::StagePublish { .. } | Op::StageAbort { .. } => 2,
+        Op::StageOpen { label, units, is_sealed, .. } => stage_fields::needs(label, units.iter(), *is_sealed),
+        Op::StageUnits { .. } | Op::StageSeal { .. } => 13,
+        Op::DedupToken { .. } | Op::StagePublish { .. } | Op::StageAbort { .. } => 2,
         Op::CreateCollection { .. } | Op::AlterCollection { .. } | Op::DropCollection { .. } => 3,
         Op::CreateTable(def) | Op::AlterTable(def) => table_fields::needs(def),
         Op::ExportOpen { .. } | Op::ExportCommit { .. } | Op::ExportEnd { .. } => 3,
@@ -192,9 +195,6 @@ fn encode_op(op: &Op) -> (u64, Vec<u8>) {
             fields.uint(4, *rows);
             kind::LABEL
         }
-        Op::StageOpen { .. } | Op::StageAdd { .. } | Op::StagePublish { .. } | Op::StageAbort { .. } => {
-            encode_stage_op(op, &mut fields)
-        }
         Op::CreateCollection { name, entries } => {
             write_collection(&mut fields, name, entries, &[]);
             kind::CREATE_COLLECTION
@@ -224,59 +224,12 @@ fn encode_op(op: &Op) -> (u64, Vec<u8>) {
             let is_function = matches!(op, Op::DropFunction { .. });
             if is_function { kind::DROP_FUNCTION } else { kind::DROP_COLLECTION }
         }
-        of_one_table => encode_table_op(of_one_table, &mut fields),
+        other => match stage_fields::encode_stage_op(other, &mut fields) {
+            Some(kind) => kind,
+            None => encode_table_op(other, &mut fields),
+        },
     };
     (kind, fields.into_bytes())
-}
-
-fn encode_stage_op(op: &Op, fields: &mut FieldWriter) -> u64 {
-    match op {
-        Op::StageOpen {
-            load,
-            database,
-            label,
-            table,
-            fingerprint,
-            schema_version,
-            statement,
-            files,
-            units,
-            input,
-        } => {
-            let (load, database, table) = (*load, *database, *table);
-            let (fingerprint, schema_version) = (*fingerprint, *schema_version);
-            write_opened(
-                fields,
-                &OpenedFields {
-                    load,
-                    database,
-                    label,
-                    table,
-                    fingerprint,
-                    schema_version,
-                    statement,
-                    files,
-                    units,
-                    input: input.as_deref(),
-                },
-            );
-            kind::STAGE_OPEN
-        }
-        Op::StageAdd { load, units, parts, rows } => {
-            stage_fields::write_add(fields, *load, units, parts, *rows);
-            kind::STAGE_ADD
-        }
-        Op::StagePublish { load } => {
-            fields.id(1, load.as_bytes());
-            kind::STAGE_PUBLISH
-        }
-        Op::StageAbort { load } => {
-            fields.id(1, load.as_bytes());
-            kind::STAGE_ABORT
-        }
-        // The caller sends no others here.
-        other => encode_table_op(other, fields),
-    }
 }
 
 /// The ops whose first field is their table, and one that has a number alone.
@@ -358,7 +311,11 @@ fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError>
         | kind::DETACH_TABLE
         | kind::ATTACH_TABLE => decode_table_op(op_kind, bytes)?,
         kind::STAGE_OPEN => stage_fields::read_open(bytes)?,
+        kind::STAGE_UNITS => stage_fields::read_units(bytes)?,
         kind::STAGE_ADD => stage_fields::read_add(bytes)?,
+        kind::STAGE_SEAL => {
+            Op::StageSeal { load: LoadId::from_bytes(Attributes::read("StageSeal", bytes)?.id(1)?) }
+        }
         kind::STAGE_PUBLISH => {
             Op::StagePublish { load: LoadId::from_bytes(Attributes::read("StagePublish", bytes)?.id(1)?) }
         }

@@ -17,7 +17,7 @@ use crate::collections::{Collection, Collections};
 use crate::exports::Exports;
 use crate::functions::Functions;
 use crate::labels::{LabelState, Labels, Tokens};
-use crate::loads::Loads;
+use crate::loads::{Loads, StagedLoad};
 use crate::op::Op;
 use crate::table_state::{InlineStatement, TableState};
 use detached::DetachedTables;
@@ -299,6 +299,8 @@ impl State {
                 self.tables.contains_key(table).then_some(())
             }
             Op::StageOpen { .. } => self.open_load(op, moment),
+            Op::StageUnits { load, units } => self.loads.change(*load, |load| load.add_units(units)),
+            Op::StageSeal { load } => self.loads.change(*load, StagedLoad::seal),
             Op::StageAdd { load, units, parts, rows } => self.loads.change(*load, |load| {
                 load.cover(units.iter().copied(), *rows, moment.at_ms);
                 parts.iter().for_each(|part| load.add_part(Arc::new(part.descriptor().clone())));

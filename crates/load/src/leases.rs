@@ -16,12 +16,34 @@ pub type Holder = usize;
 pub struct Leases {
     free: VecDeque<Unit>,
     held: BTreeMap<u32, (Holder, Unit)>,
+    /// More units are to come.
+    grows: bool,
 }
 
 impl Leases {
     /// Units are leased in the order given.
     pub fn new(units: Vec<Unit>) -> Leases {
-        Leases { free: units.into(), held: BTreeMap::new() }
+        Leases { free: units.into(), held: BTreeMap::new(), grows: false }
+    }
+
+    /// The same, and more are to come.
+    pub fn growing(units: Vec<Unit>) -> Leases {
+        Leases { grows: true, ..Leases::new(units) }
+    }
+
+    /// Units that are found later, behind all others.
+    pub fn add(&mut self, units: Vec<Unit>) {
+        self.free.extend(units);
+    }
+
+    /// No more are to come.
+    pub fn seal(&mut self) {
+        self.grows = false;
+    }
+
+    /// Who finds nothing free may wait for more.
+    pub fn grows(&self) -> bool {
+        self.grows
     }
 
     /// The next free unit.
@@ -53,8 +75,8 @@ impl Leases {
         self.free.retain(|unit| !is_staged(unit.id.0));
     }
 
-    pub fn has_free(&self) -> bool {
-        !self.free.is_empty()
+    pub fn free(&self) -> usize {
+        self.free.len()
     }
 
     /// Units that somebody holds.
@@ -64,7 +86,7 @@ impl Leases {
 
     /// Everything is staged.
     pub fn is_over(&self) -> bool {
-        self.free.is_empty() && self.held.is_empty()
+        !self.grows && self.free.is_empty() && self.held.is_empty()
     }
 }
 
@@ -94,8 +116,20 @@ mod tests {
         assert_eq!(again, [0, 3, 4]);
         leases.give_back(&[3, 1, 9]);
         assert_eq!((lease(&mut leases, 2), lease(&mut leases, 2)), (Some(3), Some(1)));
-        assert!(!leases.is_over() && !leases.has_free());
+        assert!(!leases.is_over() && leases.free() == 0);
         leases.settle(|_| true);
+        assert!(leases.is_over());
+    }
+
+    #[test]
+    fn it_is_not_over_while_more_is_to_come() {
+        let mut leases = Leases::growing(Vec::new());
+        assert!(lease(&mut leases, 1).is_none() && leases.grows() && !leases.is_over());
+        leases.add((0..2).map(|id| Unit { id: UnitId(id), file: 0, bytes: 1, rows: None }).collect());
+        assert_eq!((lease(&mut leases, 1), leases.free()), (Some(0), 1));
+        leases.settle(|_| true);
+        assert!(!leases.is_over());
+        leases.seal();
         assert!(leases.is_over());
     }
 

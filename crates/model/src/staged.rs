@@ -1,8 +1,9 @@
 //! The frozen input of a load that can be resumed: which files in which version, and where they were cut.
 //!
-//! Invariant: plain data, never changed after the load was opened; a unit lies in one file. Must not know: where files
+//! Invariant: plain data, never changed after it is in the log; a unit lies in one file. Must not know: where files
 //! are, how units are read.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One file of the listing a load was opened with.
@@ -32,8 +33,10 @@ pub struct StagedInput {
 pub struct StagedUnit {
     /// Position in the list of files.
     pub file: u32,
-    /// Row groups of a Parquet file; `None` is the whole file.
+    /// Row groups of a Parquet file; `None` is the whole file, or a range of it.
     pub row_groups: Option<Vec<u32>>,
+    /// Bytes of a text file, whole records; `None` is the whole file.
+    pub range: Option<Range<u64>>,
     /// Bytes as stored, of all columns.
     pub bytes: u64,
     /// Rows, where metadata tells.

@@ -23,9 +23,9 @@ pub struct SharedLeases {
 }
 
 impl SharedLeases {
-    pub fn new(units: Vec<Unit>) -> SharedLeases {
+    pub fn new(leases: Leases) -> SharedLeases {
         let (changed, _) = watch::channel(0);
-        SharedLeases { leases: Mutex::new(Leases::new(units)), changed, failed: Mutex::default() }
+        SharedLeases { leases: Mutex::new(leases), changed, failed: Mutex::default() }
     }
 
     /// Sees every change from now on.
@@ -34,7 +34,41 @@ impl SharedLeases {
     }
 
     pub fn lease(&self, holder: Holder) -> Option<u32> {
-        self.leases.lock().lease(holder).map(|unit| unit.id.0)
+        self.take(holder).map(|unit| unit.id.0)
+    }
+
+    fn take(&self, holder: Holder) -> Option<Unit> {
+        let (unit, grows) = {
+            let mut leases = self.leases.lock();
+            (leases.lease(holder)?, leases.grows())
+        };
+        if grows {
+            // Whoever finds more waits until there is room for them.
+            self.changed.send_modify(|changes| *changes += 1);
+        }
+        Some(unit)
+    }
+
+    /// Units that are found later.
+    pub fn add(&self, units: Vec<Unit>) {
+        self.change(|leases| leases.add(units));
+    }
+
+    /// No more are to come.
+    pub fn seal(&self) {
+        self.change(Leases::seal);
+    }
+
+    /// Who finds nothing free may wait for more.
+    pub fn grows(&self) -> bool {
+        self.leases.lock().grows()
+    }
+
+    /// Waits until fewer than so many units are free.
+    pub async fn room(&self, free: usize) {
+        let mut changes = self.changes();
+        // Whoever changes something lives as long as this.
+        let _changed = changes.wait_for(|_| self.leases.lock().free() < free).await;
     }
 
     pub fn give_back(&self, units: &[u32]) {
@@ -51,7 +85,7 @@ impl SharedLeases {
     }
 
     pub fn has_free(&self) -> bool {
-        self.leases.lock().has_free()
+        self.leases.lock().free() > 0
     }
 
     pub fn is_over(&self) -> bool {
@@ -82,7 +116,18 @@ impl fmt::Debug for SharedLeases {
 
 impl UnitSource for SharedLeases {
     fn next(&self) -> NextUnit<'_> {
-        Box::pin(std::future::ready(self.leases.lock().lease(HERE)))
+        Box::pin(async {
+            let mut changes = self.changes();
+            loop {
+                changes.mark_unchanged();
+                // Looked at in this order: the last unit may be found in between.
+                let grows = self.grows();
+                let unit = self.take(HERE);
+                if unit.is_some() || !grows || changes.changed().await.is_err() {
+                    return unit;
+                }
+            }
+        })
     }
 
     fn ended(&self, unit: Unit, is_read: bool) {

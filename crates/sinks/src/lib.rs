@@ -8,6 +8,7 @@ pub mod target;
 pub mod commit;
 pub mod exec;
 pub mod turns;
+pub mod frozen;
 pub mod leases;
 pub mod staging;
 pub mod arriving;

@@ -35,3 +35,4 @@ pub use tables::object_table::ObjectTable;
 pub use tables::omitted::{ColumnDefaults, Filling};
 pub use tables::split::SourceUnit;
 pub use text::parallel::Share;
+pub use text::ranges::Ranges;

@@ -27,6 +27,8 @@ mod exports;
 mod sending;
 #[path = "reading/posts.rs"]
 mod posts;
+#[path = "reading/ranges.rs"]
+mod ranges;
 #[path = "reading/files.rs"]
 mod files;
 #[path = "reading/web.rs"]

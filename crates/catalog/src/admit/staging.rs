@@ -3,10 +3,11 @@
 //! Invariant: a name (label, token) is given to one committed statement or one open load, and a load is published only
 //! when every unit of it is in its parts. Must not know: the other ops.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
-use model::{DatabaseId, Label, LoadId, PartId, SealedPart, TableId};
+use model::{DatabaseId, Label, LoadId, PartId, SealedPart, StagedUnit, TableId};
 
 use super::{RefusedWhy, part_is_new, schema_compatible, stores_rows, table_of};
 use crate::loads::StagedLoad;
@@ -61,8 +62,20 @@ pub(super) fn token_free(
     }
 }
 
+/// `op` is one of a staged load.
+pub(super) fn check_step(state: &State, op: &Op) -> Result<(), RefusedWhy> {
+    match op {
+        Op::StageUnits { load, units } => check_units(state, *load, units),
+        Op::StageSeal { load } => check_seal(state, *load),
+        Op::StageAdd { load, units, parts, .. } => check_add(state, *load, units, parts),
+        Op::StagePublish { load } => check_publish(state, *load),
+        Op::StageAbort { load } => open_load(state, *load).map(drop),
+        _ => check_open(state, op),
+    }
+}
+
 /// `op` is a `StageOpen`.
-pub(super) fn check_open(state: &State, op: &Op) -> Result<(), RefusedWhy> {
+fn check_open(state: &State, op: &Op) -> Result<(), RefusedWhy> {
     let Op::StageOpen { load, database, label, table, fingerprint, schema_version, files, units, .. } = op
     else {
         return Ok(());
@@ -81,12 +94,45 @@ pub(super) fn check_open(state: &State, op: &Op) -> Result<(), RefusedWhy> {
     }
 }
 
-pub(super) fn check_add(
-    state: &State,
-    load: LoadId,
-    units: &[u32],
-    parts: &[SealedPart],
-) -> Result<(), RefusedWhy> {
+/// More units of a load that is open for them: ranges, each from where the one before it ended.
+fn check_units(state: &State, load: LoadId, units: &[StagedUnit]) -> Result<(), RefusedWhy> {
+    let open = open_load(state, load)?;
+    if open.is_sealed {
+        return Err(RefusedWhy::Invalid(format!("load {load} has all its units")));
+    }
+    let mut ends = BTreeMap::new();
+    for unit in units {
+        let file = usize::try_from(unit.file).ok().and_then(|file| open.files.get(file));
+        let begin = ends.get(&unit.file).copied().unwrap_or_else(|| open.cut_to(unit.file));
+        let fits = |range: &&Range<u64>| {
+            range.start == begin
+                && range.start < range.end
+                && file.is_some_and(|file| range.end <= file.bytes)
+        };
+        let Some(range) = unit.range.as_ref().filter(fits) else {
+            let problem = format!("a unit of load {load} does not follow what is cut of file {}", unit.file);
+            return Err(RefusedWhy::Invalid(problem));
+        };
+        ends.insert(unit.file, range.end);
+    }
+    Ok(())
+}
+
+/// Every byte of every file is in a unit.
+fn check_seal(state: &State, load: LoadId) -> Result<(), RefusedWhy> {
+    let open = open_load(state, load)?;
+    if open.is_sealed {
+        return Err(RefusedWhy::Invalid(format!("load {load} has all its units")));
+    }
+    match open.uncut().next() {
+        Some((file, _)) => {
+            Err(RefusedWhy::Invalid(format!("file {file} of load {load} is not cut to its end")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_add(state: &State, load: LoadId, units: &[u32], parts: &[SealedPart]) -> Result<(), RefusedWhy> {
     let open = open_load(state, load)?;
     let mut seen = BTreeSet::new();
     for unit in units {
@@ -114,17 +160,18 @@ pub(super) fn check_add(
     Ok(())
 }
 
-pub(super) fn check_publish(state: &State, load: LoadId) -> Result<(), RefusedWhy> {
+fn check_publish(state: &State, load: LoadId) -> Result<(), RefusedWhy> {
     let open = open_load(state, load)?;
     if !open.is_complete() {
         let (covered, all) = (open.covered_count(), open.units.len());
-        return Err(RefusedWhy::Invalid(format!("load {load} has loaded {covered} of {all} units")));
+        let more = if open.is_sealed { "" } else { " and of more to come" };
+        return Err(RefusedWhy::Invalid(format!("load {load} has loaded {covered} of {all} units{more}")));
     }
     let table = table_of(state, open.table)?;
     let versions: BTreeSet<u32> = open.parts().map(|part| part.schema_version).collect();
     versions.into_iter().try_for_each(|version| schema_compatible(state, table, version))
 }
 
-pub(super) fn open_load(state: &State, load: LoadId) -> Result<&Arc<StagedLoad>, RefusedWhy> {
+fn open_load(state: &State, load: LoadId) -> Result<&Arc<StagedLoad>, RefusedWhy> {
     state.loads().get(load).ok_or(RefusedWhy::UnknownLoad(load))
 }

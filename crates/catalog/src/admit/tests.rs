@@ -1,6 +1,6 @@
 //! A table of cases: what is refused, and with which words.
 
-use model::{BlockRange, ColumnType, Label, PartId, SealedPart, Seq, TxnId};
+use model::{BlockRange, ColumnType, Label, PartId, SealedPart, Seq, StagedUnit, TxnId};
 
 use super::*;
 use crate::generated::{column, inline_rows, part, sealed, stage_open, table_def};
@@ -274,6 +274,55 @@ fn add(id: u8, units: &[u32], parts: &[u8]) -> Op {
 fn publish(id: u8, text: &str) -> Vec<Op> {
     let (database, label) = (default_database_id(), label(text));
     vec![Op::StagePublish { load: load_id(id) }, Op::Label { database, label, fingerprint: 77, rows: 10 }]
+}
+
+/// Of file `file`, which has 5,000 bytes.
+fn range(file: u32, range: std::ops::Range<u64>) -> StagedUnit {
+    StagedUnit { file, row_groups: None, bytes: range.end - range.start, range: Some(range), rows: None }
+}
+
+#[test]
+fn units_found_later_follow_each_other_to_the_end_of_every_file() {
+    let mut unsealed = open(1, "l");
+    if let Op::StageOpen { is_sealed, units, .. } = &mut unsealed {
+        (*is_sealed, *units) = (false, Vec::new());
+    }
+    let (load, name) = (load_id(1), "load 01010101-0101-0101-0101-010101010101");
+    let found = |units: Vec<StagedUnit>| vec![Op::StageUnits { load, units }];
+    let mut state = then(&start(), vec![unsealed]).unwrap();
+    let refused = |state: &State, ops: Vec<Op>| then(state, ops).unwrap_err().to_string();
+    let apart = |file: u32| format!("a unit of {name} does not follow what is cut of file {file}");
+    for units in [
+        vec![range(0, 1..10)],
+        vec![range(0, 0..0)],
+        vec![range(0, 0..5001)],
+        vec![range(0, 0..10), range(0, 11..20)],
+        vec![range(0, 0..10), range(0, 9..20)],
+        vec![StagedUnit { range: None, ..range(0, 0..10) }],
+    ] {
+        assert_eq!(refused(&state, found(units.clone())), apart(0), "{units:?}");
+    }
+    assert_eq!(refused(&state, found(vec![range(2, 0..10)])), apart(2), "there are two files");
+    assert_eq!(
+        refused(&state, vec![Op::StageSeal { load }]),
+        format!("file 0 of {name} is not cut to its end")
+    );
+    state = then(&state, found(vec![range(0, 0..10), range(1, 0..7), range(0, 10..5000)])).unwrap();
+    assert_eq!(refused(&state, found(vec![range(0, 0..10)])), apart(0), "it is cut");
+    state = then(&state, vec![add(1, &[0, 1, 2], &[20])]).unwrap();
+    let more = format!("{name} has loaded 3 of 3 units and of more to come");
+    assert_eq!(refused(&state, publish(1, "l")), more);
+    assert_eq!(
+        refused(&state, vec![Op::StageSeal { load }]),
+        format!("file 1 of {name} is not cut to its end")
+    );
+    state = then(&state, [found(vec![range(1, 7..5000)]), vec![Op::StageSeal { load }]].concat()).unwrap();
+    let all = format!("{name} has all its units");
+    assert_eq!(refused(&state, found(vec![range(1, 7..5000)])), all);
+    assert_eq!(refused(&state, vec![Op::StageSeal { load }]), all);
+    assert_eq!(refused(&state, publish(1, "l")), format!("{name} has loaded 3 of 4 units"));
+    state = then(&state, vec![add(1, &[3], &[21])]).unwrap();
+    then(&state, publish(1, "l")).unwrap();
 }
 
 #[test]

@@ -158,6 +158,7 @@ pub(crate) fn bytes_of(transaction: &Transaction) -> u64 {
             let few = count(statement.len()) + 128 * count(columns);
             few + 64 * count(units.len()) + files.iter().map(of_file).sum::<u64>()
         }
+        Op::StageUnits { units, .. } => 64 + 64 * count(units.len()),
         Op::CreateTable(_) | Op::AlterTable(_) => 16 << 10,
         Op::ForgetParts { parts, .. } => 64 + 24 * count(parts.len()),
         _ => 256,

@@ -15,6 +15,7 @@ use crate::op_format::stage_fields::{OpenedFields, OpenedReader, packed, read_pa
 use crate::state::DetachedTable;
 
 pub(super) fn write_load(fields: &mut FieldWriter, load: &StagedLoad) {
+    let units: Vec<_> = load.units.iter().cloned().collect();
     write_opened(
         fields,
         &OpenedFields {
@@ -26,11 +27,12 @@ pub(super) fn write_load(fields: &mut FieldWriter, load: &StagedLoad) {
             schema_version: load.schema_version,
             statement: &load.statement,
             files: &load.files,
-            units: &load.units,
+            units: &units,
             input: load.input.as_deref(),
+            is_sealed: load.is_sealed,
         },
     );
-    // 11 to 15 are left to what a load may be opened with later.
+    // 12 to 15 are left to what a load may be opened with later.
     fields.uint(16, load.opened_ms);
     fields.uint(17, load.changed_ms);
     fields.bytes(18, &packed(load.covered()));

@@ -18,7 +18,7 @@ fn rebuilt(state: &State) -> State {
 
 #[test]
 fn histories_replay_and_rebuild_to_equal_states() {
-    let (mut admitted, mut refused, mut staged) = (0, 0, 0);
+    let (mut admitted, mut refused, mut staged, mut cut) = (0, 0, 0, 0);
     let (mut collections, mut exported) = (0, 0);
     let (mut objects, mut out_of_sight) = (0, 0);
     for seed in 0..40 {
@@ -50,8 +50,16 @@ fn histories_replay_and_rebuild_to_equal_states() {
         collections += named;
         exported += exports;
         let older = if named + exports > 0 { 3 } else { 1 + u64::from(new) };
-        assert_eq!(needed, if made > 0 { 7 } else { older });
+        let is_cut =
+            |load: &&Arc<StagedLoad>| !load.is_sealed || load.units.iter().any(|unit| unit.range.is_some());
+        let loads_cut = state.loads().iter().filter(is_cut).count();
+        cut += loads_cut;
+        assert_eq!(
+            needed,
+            [older, 7 * u64::from(made > 0), 13 * u64::from(loads_cut > 0)].into_iter().max().unwrap()
+        );
     }
+    assert!(cut > 10, "{cut} loads whose units are found as they run");
     assert!(collections > 10, "{collections} collections at the end");
     assert!(
         out_of_sight > 5 && objects > 10,
@@ -109,7 +117,7 @@ fn facts_out_of_place_are_errors() {
     let error = Rebuild::default().add(&later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "checkpoint row of kind 77 (unnamed) is not known to format version 12; version 13 is needed"
+        "checkpoint row of kind 77 (unnamed) is not known to format version 13; version 14 is needed"
     );
 }
 
@@ -123,4 +131,23 @@ fn a_sweep_is_remembered_and_goes_forward_only() {
     }
     assert_eq!(facts(&state).map(|fact| needs(&fact)).collect::<Vec<_>>(), [11]);
     assert_eq!(rebuilt(&state), state);
+}
+
+#[test]
+fn a_load_that_finds_its_units_is_kept_from_programs_that_would_read_whole_files() {
+    let load = LoadId::from_bytes([7; 16]);
+    let mut state = State::default();
+    let table = TableId::from_bytes([1; 16]);
+    let def = crate::generated::table_def(table, "t");
+    let mut open = crate::generated::stage_open(load, table, Label::new("l").unwrap(), 1);
+    let (create, moment) = (crate::op::Op::CreateTable(def), |seq| Moment { seq: Seq(seq), at_ms: 0 });
+    state.apply(moment(1), &[create, open.clone()]).unwrap();
+    let needed = |state: &State| facts(state).find(|fact| fact.kind == kind::LOAD).map(|fact| needs(&fact));
+    assert_eq!(needed(&state), Some(2));
+    if let crate::op::Op::StageOpen { load, label, is_sealed, units, .. } = &mut open {
+        (*load, *label, *is_sealed) = (LoadId::from_bytes([8; 16]), Label::new("m").unwrap(), false);
+        units.clear();
+    }
+    state.apply(moment(2), &[crate::op::Op::StageAbort { load }, open]).unwrap();
+    assert_eq!((needed(&state), rebuilt(&state) == state), (Some(13), true));
 }

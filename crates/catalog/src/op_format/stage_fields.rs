@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use model::{DatabaseId, Label, LoadId, SealedPart, StagedFile, StagedInput, StagedUnit, TableId};
 
-use super::VERSION;
 use super::fields::{Field, FieldReader, FieldWriter, FormatError, put_varint};
 use super::part_fields::{read_part, write_part};
+use super::{VERSION, kind};
 use crate::loads::OpenedLoad;
 use crate::op::Op;
 
-/// What a load is opened with: fields 1 to 10. A checkpoint goes on after them.
+/// What a load is opened with: fields 1 to 11. A checkpoint goes on after them.
 pub struct OpenedFields<'a> {
     pub load: LoadId,
     pub database: DatabaseId,
@@ -25,6 +25,7 @@ pub struct OpenedFields<'a> {
     pub files: &'a [StagedFile],
     pub units: &'a [StagedUnit],
     pub input: Option<&'a StagedInput>,
+    pub is_sealed: bool,
 }
 
 pub fn write_opened(fields: &mut FieldWriter, opened: &OpenedFields<'_>) {
@@ -40,6 +41,8 @@ pub fn write_opened(fields: &mut FieldWriter, opened: &OpenedFields<'_>) {
     if let Some(input) = opened.input {
         fields.nested(10, |inner| write_input(inner, input));
     }
+    // Absent in the logs of programs whose loads had all their units when they were opened.
+    fields.uint(11, (!opened.is_sealed).into());
 }
 
 fn write_input(fields: &mut FieldWriter, input: &StagedInput) {
@@ -74,6 +77,10 @@ fn write_unit(fields: &mut FieldWriter, unit: &StagedUnit) {
     if let Some(rows) = unit.rows {
         fields.uint_some(4, rows);
     }
+    if let Some(range) = &unit.range {
+        fields.uint_some(5, range.start);
+        fields.uint_some(6, range.end);
+    }
 }
 
 /// Numbers one after the other, each a varint.
@@ -107,6 +114,7 @@ pub struct OpenedReader {
     files: Vec<StagedFile>,
     units: Vec<StagedUnit>,
     input: Option<Arc<StagedInput>>,
+    is_unsealed: bool,
 }
 
 impl OpenedReader {
@@ -126,6 +134,7 @@ impl OpenedReader {
             8 => self.files.push(read_file(field.nested("file of a load")?)?),
             9 => self.units.push(read_unit(field.nested("unit of a load")?)?),
             10 => self.input = Some(Arc::new(read_input(field.nested("input of a load")?)?)),
+            11 => self.is_unsealed = field.uint()? != 0,
             _ => return Ok(false),
         }
         Ok(true)
@@ -143,6 +152,7 @@ impl OpenedReader {
             files: self.files,
             units: self.units,
             input: self.input,
+            is_sealed: !self.is_unsealed,
         })
     }
 }
@@ -188,26 +198,99 @@ fn read_pair(mut fields: FieldReader<'_>) -> Result<(Arc<str>, Arc<str>), Format
 }
 
 fn read_unit(mut fields: FieldReader<'_>) -> Result<StagedUnit, FormatError> {
-    let mut unit = StagedUnit { file: 0, row_groups: None, bytes: 0, rows: None };
+    let mut unit = StagedUnit { file: 0, row_groups: None, range: None, bytes: 0, rows: None };
+    let (mut start, mut end) = (None, None);
     while let Some(field) = fields.next_field()? {
         match field.number {
             1 => unit.file = field.narrow()?,
             2 => unit.row_groups = Some(read_packed(&field)?),
             3 => unit.bytes = field.uint()?,
             4 => unit.rows = Some(field.uint()?),
+            5 => start = Some(field.uint()?),
+            6 => end = Some(field.uint()?),
             _ => field.skip(VERSION)?,
         }
     }
+    unit.range = match (start, end) {
+        (Some(start), Some(end)) => Some(start..end),
+        (None, None) => None,
+        (Some(_), None) => return Err(fields.missing(6)),
+        (None, Some(_)) => return Err(fields.missing(5)),
+    };
     Ok(unit)
 }
 
-pub(super) fn write_add(
-    fields: &mut FieldWriter,
-    load: LoadId,
-    units: &[u32],
-    parts: &[SealedPart],
-    rows: u64,
-) {
+/// `op` is one of a staged load; gives its kind.
+pub(super) fn encode_stage_op(op: &Op, fields: &mut FieldWriter) -> Option<u64> {
+    Some(match op {
+        Op::StageOpen { .. } => {
+            write_open(op, fields);
+            kind::STAGE_OPEN
+        }
+        Op::StageUnits { load, units } => {
+            fields.id(1, load.as_bytes());
+            units.iter().for_each(|unit| fields.nested(2, |inner| write_unit(inner, unit)));
+            kind::STAGE_UNITS
+        }
+        Op::StageAdd { load, units, parts, rows } => {
+            write_add(fields, *load, units, parts, *rows);
+            kind::STAGE_ADD
+        }
+        Op::StageSeal { load } => of_load_alone(fields, *load, kind::STAGE_SEAL),
+        Op::StagePublish { load } => of_load_alone(fields, *load, kind::STAGE_PUBLISH),
+        Op::StageAbort { load } => of_load_alone(fields, *load, kind::STAGE_ABORT),
+        _ => return None,
+    })
+}
+
+fn of_load_alone(fields: &mut FieldWriter, load: LoadId, kind: u64) -> u64 {
+    fields.id(1, load.as_bytes());
+    kind
+}
+
+fn write_open(op: &Op, fields: &mut FieldWriter) {
+    let Op::StageOpen {
+        load,
+        database,
+        label,
+        table,
+        fingerprint,
+        schema_version,
+        statement,
+        files,
+        units,
+        input,
+        is_sealed,
+    } = op
+    else {
+        return;
+    };
+    let opened = OpenedFields {
+        load: *load,
+        database: *database,
+        label,
+        table: *table,
+        fingerprint: *fingerprint,
+        schema_version: *schema_version,
+        statement,
+        files,
+        units,
+        input: input.as_deref(),
+        is_sealed: *is_sealed,
+    };
+    write_opened(fields, &opened);
+}
+
+/// The oldest version whose readers know a load of these units.
+pub fn needs<'a>(label: &Label, mut units: impl Iterator<Item = &'a StagedUnit>, is_sealed: bool) -> u64 {
+    match is_sealed && units.all(|unit| unit.range.is_none()) {
+        false => 13,
+        true if label.is_hidden() => 12,
+        true => 2,
+    }
+}
+
+fn write_add(fields: &mut FieldWriter, load: LoadId, units: &[u32], parts: &[SealedPart], rows: u64) {
     fields.id(1, load.as_bytes());
     fields.bytes(2, &packed(units.iter().copied()));
     parts.iter().for_each(|part| fields.nested(3, |inner| write_part(inner, part.descriptor())));
@@ -234,7 +317,21 @@ pub(super) fn read_open(bytes: &[u8]) -> Result<Op, FormatError> {
         files: opened.files,
         units: opened.units,
         input: opened.input,
+        is_sealed: opened.is_sealed,
     })
+}
+
+pub(super) fn read_units(bytes: &[u8]) -> Result<Op, FormatError> {
+    let mut fields = FieldReader::new("StageUnits", bytes);
+    let (mut load, mut units) = (None, Vec::new());
+    while let Some(field) = fields.next_field()? {
+        match field.number {
+            1 => load = Some(LoadId::from_bytes(field.id()?)),
+            2 => units.push(read_unit(field.nested("unit of a load")?)?),
+            _ => field.skip(VERSION)?,
+        }
+    }
+    Ok(Op::StageUnits { load: load.ok_or_else(|| fields.missing(1))?, units })
 }
 
 pub(super) fn read_add(bytes: &[u8]) -> Result<Op, FormatError> {

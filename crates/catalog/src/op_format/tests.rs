@@ -232,6 +232,7 @@ fn every_op_of_version_12() -> Vec<Op> {
         files: Vec::new(),
         units: Vec::new(),
         input: None,
+        is_sealed: true,
     }]
 }
 
@@ -379,6 +380,34 @@ fn every_op_is_read_back() {
     assert_eq!((read.id, read.at_ms), (TxnId::from_bytes([0x11; 16]), 77));
 }
 
+/// As [`every_op`], of what version 13 added.
+fn every_op_of_version_13() -> Vec<Op> {
+    let load = LoadId::from_bytes([0x77; 16]);
+    let mut unsealed = stage_open(load, table_id(), Label::new("load-1").unwrap(), 1);
+    if let Op::StageOpen { is_sealed, .. } = &mut unsealed {
+        *is_sealed = false;
+    }
+    let range = |start, end| StagedUnit {
+        file: 1,
+        row_groups: None,
+        range: Some(start..end),
+        bytes: end - start,
+        rows: None,
+    };
+    let units = vec![range(0, 300), range(300, 1 << 40)];
+    vec![unsealed, Op::StageUnits { load, units }, Op::StageSeal { load }]
+}
+
+#[test]
+fn bytes_of_version_13_do_not_change() {
+    for (op, expected) in every_op_of_version_13().into_iter().zip(include_str!("version_13.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_13.hex").lines().count(), every_op_of_version_13().len());
+}
+
 #[test]
 fn a_single_row_costs_few_bytes_beyond_its_payload() {
     let payload = 20;
@@ -390,19 +419,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 13;
+    bytes[0] = 14;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
-        decode_transaction(&with_kind(34)).unwrap_err().to_string(),
-        "op of kind 34 (StageSeal) is not known to format version 12; version 13 is needed"
+        decode_transaction(&with_kind(20)).unwrap_err().to_string(),
+        "op of kind 20 (MirrorAt) is not known to format version 13; version 14 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 12; version 13 is needed"
+        "op of kind 99 (unnamed) is not known to format version 13; version 14 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 13, and this program reads up to version 12"
+        "transaction needs format version 14, and this program reads up to version 13"
     );
 }
 
@@ -553,6 +582,12 @@ fn definition() -> impl Strategy<Value = TableDef> {
     )
 }
 
+type UnitParts = (u32, Option<Vec<u32>>, u64, Option<u64>, Option<(u64, u64)>);
+
+fn staged_unit((file, row_groups, bytes, rows, range): UnitParts) -> StagedUnit {
+    StagedUnit { file, row_groups, range: range.map(|(start, end)| start..end), bytes, rows }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -573,7 +608,13 @@ proptest! {
     fn loads_are_read_back(
         files in prop::collection::vec((text(), any::<u64>(), prop::option::of(text())), 0..4),
         units in prop::collection::vec(
-            (any::<u32>(), prop::option::of(prop::collection::vec(any::<u32>(), 0..4)), any::<u64>(), any::<Option<u64>>()),
+            (
+                any::<u32>(),
+                prop::option::of(prop::collection::vec(any::<u32>(), 0..4)),
+                any::<u64>(),
+                any::<Option<u64>>(),
+                any::<Option<(u64, u64)>>(),
+            ),
             0..6,
         ),
         numbers in any::<(u128, u32, u64)>(),
@@ -603,12 +644,16 @@ proptest! {
             files: files.into_iter().map(|(path, bytes, version)| StagedFile { path, bytes, version }).collect(),
             units: units
                 .into_iter()
-                .map(|(file, row_groups, bytes, rows)| StagedUnit { file, row_groups, bytes, rows })
+                .map(staged_unit)
                 .collect(),
             input,
+            is_sealed: numbers.2 % 2 == 0,
         };
         let parts = vec![SealedPart::attest_durable(part)];
-        let ops = vec![opened, Op::StageAdd { load, units: numbered, parts, rows: numbers.2 }];
+        let Op::StageOpen { units: more, .. } = opened.clone() else { unreachable!() };
+        let more = Op::StageUnits { load, units: more };
+        let add = Op::StageAdd { load, units: numbered, parts, rows: numbers.2 };
+        let ops = vec![opened, more, Op::StageSeal { load }, add];
         let bytes = encode_transaction(&transaction(ops.clone()), 5);
         prop_assert_eq!(decode_transaction(&bytes).unwrap().ops, ops);
     }
@@ -620,6 +665,7 @@ proptest! {
         let _ = read_table(FieldReader::new("table", &bytes));
         let _ = stage_fields::read_open(&bytes);
         let _ = stage_fields::read_add(&bytes);
+        let _ = stage_fields::read_units(&bytes);
         let _ = read_collection(FieldReader::new("collection", &bytes));
     }
 

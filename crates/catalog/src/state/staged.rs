@@ -26,6 +26,7 @@ impl State {
             files,
             units,
             input,
+            is_sealed,
         } = op
         else {
             return None;
@@ -42,6 +43,7 @@ impl State {
             files: files.clone(),
             units: units.clone(),
             input: input.clone(),
+            is_sealed: *is_sealed,
         };
         self.loads.insert(StagedLoad::new(opened, moment.seq, moment.at_ms));
         Some(())

@@ -14,6 +14,7 @@ use model::{
 };
 
 use crate::collections::{Collection, CollectionValue};
+use crate::loads::StagedLoad;
 use crate::op::{Op, Transaction};
 use crate::state::{State, default_database_id};
 use crate::table_state::TableState;
@@ -172,8 +173,16 @@ fn load_ops(dice: &mut Dice, state: &State, table: &TableState) -> Vec<Op> {
     let open: Vec<_> = state.loads().iter().filter(|load| load.table == table.def.id).cloned().collect();
     let Some(load) = dice.pick(&open) else {
         let label = label(dice);
-        return vec![stage_open(LoadId::from_bytes(dice.id()), table.def.id, label, 2 + dice.below(3))];
+        let mut opened = stage_open(LoadId::from_bytes(dice.id()), table.def.id, label, 2 + dice.below(3));
+        if let (Op::StageOpen { units, is_sealed, .. }, 0) = (&mut opened, dice.below(2)) {
+            units.clear();
+            *is_sealed = false;
+        }
+        return vec![opened];
     };
+    if !load.is_sealed && dice.below(2) == 0 {
+        return cut_ops(dice, &load);
+    }
     let left: Vec<u32> = (0..5).filter(|unit| !load.is_covered(*unit)).collect();
     match dice.below(8) {
         0 => vec![Op::StageAbort { load: load.id }],
@@ -192,6 +201,15 @@ fn load_ops(dice: &mut Dice, state: &State, table: &TableState) -> Vec<Op> {
     }
 }
 
+/// More units, or the end of them.
+fn cut_ops(dice: &mut Dice, load: &StagedLoad) -> Vec<Op> {
+    let Some((file, rest)) = load.uncut().next() else { return vec![Op::StageSeal { load: load.id }] };
+    let start = rest.start;
+    let end = (start + 1 + dice.below(4000)).min(rest.end);
+    let unit = StagedUnit { file, row_groups: None, range: Some(start..end), bytes: end - start, rows: None };
+    vec![Op::StageUnits { load: load.id, units: vec![unit] }]
+}
+
 /// A load of `units` units of two files.
 pub(crate) fn stage_open(load: LoadId, table: TableId, label: Label, units: u64) -> Op {
     let file = |name: &str, version: Option<&str>| StagedFile {
@@ -202,6 +220,7 @@ pub(crate) fn stage_open(load: LoadId, table: TableId, label: Label, units: u64)
     let unit = |number: u64| StagedUnit {
         file: u32::try_from(number % 2).unwrap(),
         row_groups: (number > 0).then(|| vec![0, 300]),
+        range: None,
         bytes: 2000 + number,
         rows: number.checked_sub(2),
     };
@@ -223,6 +242,7 @@ pub(crate) fn stage_open(load: LoadId, table: TableId, label: Label, units: u64)
         files: vec![file("a.parquet", Some("etag")), file("b.parquet", None)],
         units: (0..units).map(unit).collect(),
         input: (units < 4).then(|| Arc::new(input)),
+        is_sealed: true,
     }
 }
 

@@ -33,13 +33,12 @@ use crate::insert::sink_settings::{keep_order, partitions_max, sink_settings, si
 use crate::insert::staging::{ToStage, to_stage};
 use crate::insert::values::value_rows;
 use crate::insert::with_views::{self, Incoming};
-use crate::load::staged::frozen::{check_columns, known_source};
 use crate::load::staged::{self, StagedInsert};
 use crate::query::load_source::{read_by_units, resumable_source};
 use crate::query::select::{PlannedQuery, plan_into, stream_of};
-use crate::resolve::calls::KnownSource;
 use crate::resolve::materialized::views_of;
 use sinks::commit::submit;
+use sinks::frozen::{KnownSource, check_columns, known_source};
 use sinks::target::SinkTarget;
 use sinks::turns::Batches;
 use sinks::turns::write_rows;
@@ -370,11 +369,12 @@ pub(crate) async fn insert_select(
     wait_for_merges(&execution.snapshot, &execution.progress, table).await?;
     if let Some(source) = resumable_source(&planned)?
         && let (of, names) = ((table.def.as_ref(), source.as_ref()), (&named, once))
-        && let Some(ToStage { once, units, helpers }) =
+        && let Some(ToStage { once, units, to_cut, helpers }) =
             to_stage(services, execution, of, names, (open.as_deref(), text)).await?
     {
+        let table = handle;
         let insert =
-            StagedInsert { table: handle, conform, source, units, settings, sinks, once, text, helpers };
+            StagedInsert { table, conform, source, units, to_cut, settings, sinks, once, text, helpers };
         return match named {
             Named::Helping(helping) => {
                 Box::pin(staged::help(services, execution, insert, planned, &helping)).await

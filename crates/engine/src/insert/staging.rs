@@ -9,20 +9,21 @@ use boundary::once::names::Once;
 use catalog::StagedLoad;
 use cluster::Peer;
 use model::{Label, TableDef};
+use sinks::frozen::{fits, too_many};
 use sources::{ObjectTable, SourceUnit};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::insert::named::Named;
 use crate::load::staged::fresh_id;
-use crate::load::staged::frozen::{fits, units_to_stage};
-use crate::load::workers::{enough_for, helpers_of};
-use crate::query::load_source::UNIT_BYTES;
+use crate::load::workers::{Cut, cut_for, enough_for, helpers_of};
 
 /// What a load that is to be staged is known by, and who helps.
 pub(crate) struct ToStage {
     pub once: Once,
     pub units: Vec<SourceUnit>,
+    /// Files, by position, whose units are found while the load runs.
+    pub to_cut: Vec<usize>,
     pub helpers: Vec<Peer>,
 }
 
@@ -38,15 +39,30 @@ pub(crate) async fn to_stage(
         Named::Helping(_) => Vec::new(),
         _ => helpers_of(services, execution, def, source, text).unwrap_or_default(),
     };
-    if let Some(once) = once {
-        let units = units_to_stage(execution, source, open).await?;
-        return Ok(units.map(|units| ToStage { once, units, helpers }));
+    if let (Some(once), true) = (&once, open.is_some()) {
+        // Its units are frozen.
+        let (once, units, to_cut) = (once.clone(), Vec::new(), Vec::new());
+        return Ok(Some(ToStage { once, units, to_cut, helpers }));
     }
-    if !matches!(named, Named::No) || execution.rolls_back || helpers.is_empty() {
+    let is_hidden = once.is_none();
+    if is_hidden && (!matches!(named, Named::No) || execution.rolls_back || helpers.is_empty()) {
         return Ok(None);
     }
-    let units = source.units(UNIT_BYTES).await?;
-    if enough_for(units.len(), helpers.clone()).is_empty() || !fits(source, &units) {
+    let mut cut = cut_for(source, helpers.len()).await?;
+    let is_alone = enough_for(cut.count, helpers.clone()).is_empty();
+    if is_alone && !cut.to_cut.is_empty() {
+        // One server reads a text file with several streams without looking for the ends of records twice.
+        cut = cut_for(source, 0).await?;
+    }
+    let Cut { units, to_cut, .. } = cut;
+    if let Some(once) = once {
+        let fits = fits(source, &units);
+        if !fits {
+            execution.warn(too_many(source, &units));
+        }
+        return Ok(fits.then_some(ToStage { once, units, to_cut, helpers }));
+    }
+    if is_alone || !fits(source, &units) {
         return Ok(None);
     }
     let server = services.sharing.as_ref().map_or(0, |sharing| sharing.member.id().0);
@@ -58,5 +74,5 @@ pub(crate) async fn to_stage(
         fingerprint: u128::from_le_bytes(*fresh_id(services).as_bytes()),
         token_text: None,
     };
-    Ok(Some(ToStage { once, units, helpers }))
+    Ok(Some(ToStage { once, units, to_cut, helpers }))
 }

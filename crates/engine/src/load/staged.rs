@@ -7,8 +7,8 @@
 //! that stops stays open, and its error says how to go on. Must not know: what a statement that is no plain scan does.
 
 pub(crate) mod ending;
-pub(crate) mod frozen;
 
+mod cutting;
 mod rounds;
 mod sharing;
 
@@ -32,9 +32,9 @@ use crate::context::execution::{Execution, Helping};
 use crate::context::services::Services;
 use crate::query::select::PlannedQuery;
 use ending::{begin, commit_ops, given_up, stopped};
-use frozen::{check_source, freeze, input_of};
 use rounds::{LoadUnits, Round, units_of};
 use sharing::Shared;
+use sinks::frozen::{check_source, freeze, input_of};
 use tables::conform::Conform;
 
 /// An INSERT SELECT that only projects one source, and has a label, which may be a hidden one.
@@ -44,6 +44,8 @@ pub(crate) struct StagedInsert<'a> {
     pub source: Arc<ObjectTable>,
     /// To be frozen when the load is opened; none for one that is open.
     pub units: Vec<SourceUnit>,
+    /// Files, by position, whose units are found while the load runs.
+    pub to_cut: Vec<usize>,
     pub settings: SinkSettings,
     pub sinks: usize,
     pub once: Once,
@@ -100,7 +102,7 @@ pub(crate) async fn run(
     let load = Load { id, label, attempt };
     let opened = match &open {
         Some(_) => Ok(services.catalog.seq()),
-        None => load.open(services, execution, &insert, shared.units()).await,
+        None => load.open(services, execution, &insert, &shared.units()).await,
     };
     let seq = match opened {
         Ok(seq) => seq,
@@ -129,7 +131,7 @@ pub(crate) fn fresh_id(services: &Services) -> LoadId {
 
 /// Helps with a load that another server coordinates, until that one gives nothing more.
 pub(crate) async fn help(
-    services: &Services,
+    services: &Arc<Services>,
     execution: &Execution,
     insert: StagedInsert<'_>,
     planned: PlannedQuery,
@@ -235,9 +237,9 @@ async fn prepare(
     attempt: &LoadAttempt,
 ) -> Result<(Shared, Round), Error> {
     let units = units_of(insert, open).await?;
-    let LoadUnits { all, left } = &units;
-    let unread: Vec<SourceUnit> =
-        left.iter().filter_map(|unit| all.get(unit.id.0 as usize).cloned()).collect();
+    let LoadUnits { all, left, uncut, .. } = &units;
+    let mut unread: Vec<SourceUnit> = left.iter().filter_map(|unit| all.get(unit.id.0 as usize)).collect();
+    unread.extend(uncut.iter().cloned());
     insert.source.expect(&unread, None).await?;
     let shared = Shared::new(insert, units);
     let first = shared.plan(insert, planned, attempt).await?;
@@ -278,6 +280,7 @@ impl Load {
                 &insert.source,
                 insert.once.token_text.as_deref(),
             ))),
+            is_sealed: insert.to_cut.is_empty(),
         };
         commit_ops(services, &execution.profile, vec![open]).await
     }

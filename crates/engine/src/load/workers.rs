@@ -14,12 +14,13 @@ use cluster::{Peer, PeerError, Peers, Read, Report, Setting, WorkFailed, WorkOrd
 use load::Holder;
 use model::saturating::usize_of;
 use model::{ErrorCode, LoadId, Seq, TableDef, TableEngine};
-use sources::ObjectTable;
+use sources::{ObjectTable, SourceUnit};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use crate::query::load_source::UNIT_BYTES;
 use sinks::leases::SharedLeases;
 use tables::temporary::is_temporary;
 
@@ -77,6 +78,31 @@ pub(crate) fn helpers_of(
         (true, _) if most <= 1 => Err("max_parallel_replicas is 1".to_owned()),
         (true, _) => Err("it has credentials, and the servers have no TLS between them".to_owned()),
     }
+}
+
+/// What a load over a source is cut into: units, and files whose units are found while it runs.
+pub(crate) struct Cut {
+    pub units: Vec<SourceUnit>,
+    pub to_cut: Vec<usize>,
+    /// About how many units there will be in all.
+    pub count: usize,
+}
+
+/// The cut of a load that so many others may help with.
+///
+/// # Errors
+/// A footer, or the start of a text file, cannot be read.
+pub(crate) async fn cut_for(source: &ObjectTable, helpers: usize) -> Result<Cut, Error> {
+    let mut units = source.units(UNIT_BYTES).await?;
+    let to_cut = match helpers {
+        0 => Vec::new(),
+        _ => source.files_to_cut(UNITS_EACH * (helpers + 1)).await?,
+    };
+    units.retain(|unit| !to_cut.contains(&unit.file));
+    let bytes = to_cut.iter().filter_map(|file| source.files().get(*file)).map(|file| file.bytes);
+    let ranges = bytes.map(|bytes| usize_of(bytes.div_ceil(source.range_bytes().max(1))));
+    let count = units.len() + ranges.sum::<usize>();
+    Ok(Cut { units, to_cut, count })
 }
 
 /// As many of the helpers as have enough to do.
@@ -211,24 +237,28 @@ impl Helped {
     async fn work(&self, peers: &Peers, peer: &Peer, order: WorkOrder) -> Result<(), Stopped> {
         let mut helper = peers.begin(peer, order).await?;
         let mut changes = self.leases.changes();
-        let (mut waits, mut heard) = (false, Read::default());
+        // The question that is still to be answered: whether all it read is staged.
+        let (mut owed, mut heard) = (None, Read::default());
         loop {
             let report = tokio::select! {
                 report = helper.next() => report?,
                 // Whoever sends lives as long as the leases.
-                _ = changes.changed(), if waits => {
-                    waits = !self.serve(&mut helper).await?;
+                _ = changes.changed(), if owed.is_some() => {
+                    if let Some(is_staged) = owed {
+                        owed = self.owes(&mut helper, is_staged).await?;
+                    }
                     continue;
                 }
             };
             match report {
-                Some(Report::Ask(false)) => helper.give(self.lease().into_iter().collect()).await?,
-                Some(Report::Ask(true)) => {
-                    // It has staged all it read: what it still holds it does not know of.
-                    self.look().await;
-                    self.leases.lost(self.holder);
+                Some(Report::Ask(is_staged)) => {
+                    if is_staged {
+                        // What it still holds it does not know of.
+                        self.look().await;
+                        self.leases.lost(self.holder);
+                    }
                     changes.mark_unchanged();
-                    waits = !self.serve(&mut helper).await?;
+                    owed = self.owes(&mut helper, is_staged).await?;
                 }
                 Some(Report::Alive(said)) => {
                     let source = &self.execution.progress.source;
@@ -251,16 +281,17 @@ impl Helped {
         }
     }
 
-    /// Gives a waiting helper a unit, or lets it go; false if there is neither.
-    async fn serve(&self, helper: &mut cluster::Worker) -> Result<bool, Stopped> {
-        if self.leases.is_over() {
-            helper.release();
-            return Ok(true);
-        }
+    /// Answers a helper that wants a unit, and has staged all it read or not; what it was asked if there is no answer yet.
+    async fn owes(&self, helper: &mut cluster::Worker, is_staged: bool) -> Result<Option<bool>, Stopped> {
+        // Looked at first: the last unit may be found in between.
+        let grows = self.leases.grows();
         match self.lease() {
-            Some(unit) => helper.give(vec![unit]).await.map(|()| true).map_err(Stopped::from),
-            None => Ok(false),
+            Some(unit) => helper.give(vec![unit]).await?,
+            None if is_staged && self.leases.is_over() => helper.release(),
+            None if is_staged || grows => return Ok(Some(is_staged)),
+            None => helper.give(Vec::new()).await?,
         }
+        Ok(None)
     }
 
     fn lease(&self) -> Option<u32> {
@@ -278,12 +309,17 @@ impl Helped {
 /// How long a look at the log may take: the store may be slow, and is asked again.
 const LOOK_MAX: Duration = Duration::from_secs(10);
 
-/// Takes in what has been staged anywhere by now.
-pub(crate) async fn look(services: &Arc<Services>, load: LoadId, leases: &SharedLeases) {
+/// Takes in what is in the log by now.
+pub(crate) async fn catch_up(services: &Arc<Services>) {
     let (looking, now) = (Arc::clone(services), services.host.clock.monotonic());
     let looked = services.runtimes.spawn_blocking("follow", move || looking.catch_up(now, Some(LOOK_MAX)));
-    // Without an answer less is known to be staged; what is read again is refused when it is to be staged again.
+    // Without an answer less is known than there is.
     let _looked = looked.await;
+}
+
+/// Takes in what has been staged anywhere by now. What is read again, for want of an answer, is refused when it is to be staged again.
+pub(crate) async fn look(services: &Arc<Services>, load: LoadId, leases: &SharedLeases) {
+    catch_up(services).await;
     if let Some(open) = services.catalog.snapshot().load(load) {
         leases.settle(&open);
     }

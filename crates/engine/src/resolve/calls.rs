@@ -9,6 +9,7 @@ use boundary::config::Config;
 use boundary::error::Error;
 use formats::omissions_name;
 use model::ColumnType;
+use sinks::frozen::KnownSource;
 use sources::{ObjectTable, SourceEnv, resolve};
 use stores::calls::urls::masked_urls;
 use stores::{Argument, ArgumentValue, FileFilter, SourceCall, SourceSettings, UserFiles, WantedTypes};
@@ -56,13 +57,6 @@ pub(crate) struct Wanted {
     pub types: HashMap<String, WantedTypes>,
     /// Of those columns the names of the ones that have a default.
     pub defaults: BTreeSet<String>,
-}
-
-/// What a source was found to be when its load was opened: nothing is inferred again, or files that came or went in the
-/// meantime would change what the statement means.
-pub(crate) struct KnownSource {
-    pub format: String,
-    pub columns: Vec<(String, ColumnType)>,
 }
 
 pub(crate) async fn resolve_calls(

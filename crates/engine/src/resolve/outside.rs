@@ -21,9 +21,10 @@ use crate::context::collections::{for_sources, named_in};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
-use crate::resolve::calls::{KnownSource, Resolved, Wanted, resolve_as, source_call};
+use crate::resolve::calls::{Resolved, Wanted, resolve_as, source_call};
 use crate::resolve::schemas::external_name;
 use crate::resolve::source_defaults::SourceDefaults;
+use sinks::frozen::KnownSource;
 use tables::reserved::is_derived;
 use tables::virtual_columns::parts_of;
 

@@ -20,7 +20,7 @@ use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Layout, Quer
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::insert::into_table::adoption_lines;
-use crate::load::workers::{enough_for, helpers_of};
+use crate::load::workers::{cut_for, enough_for, helpers_of};
 use crate::query::explain_sources::source_lines;
 use crate::query::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::query::select::plan;
@@ -177,28 +177,36 @@ fn profile_lines(processes: &Processes, execution: &Execution, state: State) -> 
     own.map(|process| process.report(execution.profile.elapsed(), state).lines()).unwrap_or_default()
 }
 
-/// Which servers would work on a load, and if it is one, why.
-fn servers_line(
+/// Which servers would work on a load, and if it is one, why; and what is cut for them.
+async fn server_lines(
     services: &Services,
     execution: &Execution,
     def: &TableDef,
     source: &ObjectTable,
-    units: usize,
-) -> String {
+) -> Result<Vec<String>, Error> {
     let helpers = match views_of(execution, def).is_empty() {
         true => helpers_of(services, execution, def, source, &execution.logged),
         false => Err("materialized views see the rows".to_owned()),
     };
-    match helpers.map(|helpers| enough_for(units, helpers)) {
-        Err(why) => format!("Servers: this one; {why}"),
-        Ok(helpers) if helpers.is_empty() => {
-            format!("Servers: this one; {units} unit(s) are too few for more")
-        }
-        Ok(helpers) => {
-            let others: Vec<String> = helpers.into_iter().map(|peer| peer.address).collect();
-            format!("Servers: {}, this one and {}", others.len() + 1, others.join(", "))
-        }
+    let helpers = match helpers {
+        Err(why) => return Ok(vec![format!("Servers: this one; {why}")]),
+        Ok(helpers) => helpers,
+    };
+    let cut = cut_for(source, helpers.len()).await?;
+    let helpers = enough_for(cut.count, helpers);
+    if helpers.is_empty() {
+        return Ok(vec![format!("Servers: this one; {} unit(s) are too few for more", cut.count)]);
     }
+    let others: Vec<String> = helpers.into_iter().map(|peer| peer.address).collect();
+    let mut lines = vec![format!("Servers: {}, this one and {}", others.len() + 1, others.join(", "))];
+    if !cut.to_cut.is_empty() {
+        let (files, each) = (cut.to_cut.len(), ByteSize(source.range_bytes()));
+        lines.push(format!(
+            "Ranges: {files} file(s) are cut as they are read, {each} each, {} unit(s)",
+            cut.count
+        ));
+    }
+    Ok(lines)
 }
 
 /// How a load would cut its input.
@@ -227,7 +235,7 @@ async fn load_lines(
             && table.def.engine.keeps_parts()
         {
             if services.peers.get().is_some() {
-                out.push(servers_line(services, execution, &table.def, &source, units.len()));
+                out.extend(server_lines(services, execution, &table.def, &source).await?);
             }
             let columns = insert.columns.as_deref();
             out.extend(adoption_lines(services, execution, &table, columns, query).await?);

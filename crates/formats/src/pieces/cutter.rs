@@ -75,6 +75,13 @@ impl Cutter {
         cutter
     }
 
+    /// Of bytes behind the first `consumed`, which end with a record.
+    pub fn behind(boundaries: RecordBoundaries, consumed: u64) -> Cutter {
+        let mut cutter = Cutter::new(boundaries, Vec::new(), consumed);
+        cutter.mark = cutter.mark.filter(|_| consumed == 0);
+        cutter
+    }
+
     /// Takes the next bytes.
     pub fn push(&mut self, chunk: Bytes) {
         if !chunk.is_empty() {

@@ -276,8 +276,9 @@ fn staged_parts_survive_an_opening_and_those_of_given_up_loads_are_collected() {
         schema_version: table.def.schema_version,
         statement: "INSERT".into(),
         files: vec![StagedFile { path: "a".into(), bytes: 1, version: None }],
-        units: vec![StagedUnit { file: 0, row_groups: None, bytes: 1, rows: None }],
+        units: vec![StagedUnit { file: 0, row_groups: None, range: None, bytes: 1, rows: None }],
         input: None,
+        is_sealed: true,
     };
     let parts = tables::write(&table, &read_all(&table)).unwrap();
     commit(&table.catalog, vec![open, Op::StageAdd { load, units: vec![0], parts, rows: 30 }]);

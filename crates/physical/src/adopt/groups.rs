@@ -63,6 +63,7 @@ impl<'a> Groups<'a> {
             let (file, footer) = (unit.file, Arc::clone(&unit.footer));
             let one = SourceUnit {
                 file,
+                range: None,
                 row_groups: Some(vec![row_group]),
                 bytes,
                 rows: Some(u64_of(rows)),

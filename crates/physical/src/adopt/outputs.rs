@@ -56,7 +56,7 @@ impl UnitPlan {
         };
         Some(UnitPlan {
             source: Arc::clone(&scan.table),
-            units: Arc::clone(&scan.units),
+            units: scan.units.all(),
             queue: scan.queue.here()?.clone(),
             streams: plan.properties().partitioning.partition_count(),
             outputs: Outputs { columns, schema },

@@ -75,7 +75,7 @@ struct AdoptStream<'a> {
 /// A row group whose bytes are on their way.
 enum Opened {
     Adopt(Box<Adopting>),
-    Sink(Place, OutputRows),
+    Sink(Box<Place>, OutputRows),
 }
 
 struct Adopting {
@@ -180,7 +180,7 @@ impl<'a> AdoptStream<'a> {
         let load = &self.adoption.load;
         let all: Vec<usize> = (0..load.outputs.schema().fields().len()).collect();
         let rows = load.outputs.read(&load.source, (&place.unit, place.rows), &all, self.batch_rows).await?;
-        Ok(Opened::Sink(place, rows))
+        Ok(Opened::Sink(Box::new(place), rows))
     }
 
     /// What is held of a row group beside its stored bytes: decoded columns, and what is made of others.
@@ -212,7 +212,7 @@ impl<'a> AdoptStream<'a> {
                     self.counters.sorted_row_groups.add(1);
                     let is_counted = rows.reads();
                     self.sort(rows).await?;
-                    self.groups.finish(place, is_counted);
+                    self.groups.finish(*place, is_counted);
                     return Ok(());
                 }
                 Opened::Adopt(adopting) => match self.adopt(*adopting).await? {

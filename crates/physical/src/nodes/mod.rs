@@ -23,5 +23,6 @@ pub mod source_order;
 pub mod cross_of_lists;
 pub mod steps;
 pub mod unit_ends;
+pub mod unit_list;
 pub(crate) mod unit_scan;
 pub mod unit_table;

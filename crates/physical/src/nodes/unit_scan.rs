@@ -21,9 +21,10 @@ use datafusion::physical_plan::{
 use futures::{Stream, StreamExt, TryStreamExt};
 use load::{UnitLease, UnitQueue, UnitSource};
 use model::saturating::u64_of;
-use sources::{ObjectTable, SourceUnit};
+use sources::ObjectTable;
 
 use super::unit_ends::{UnitEnd, UnitEnds};
+use super::unit_list::UnitList;
 use crate::error::{PhysicalError, into_datafusion};
 
 /// Units one partition holds: the one it reads and the one that is being fetched.
@@ -61,7 +62,7 @@ impl Queue {
 
 pub(crate) struct UnitScanExec {
     pub(crate) table: Arc<ObjectTable>,
-    pub(crate) units: Arc<Vec<SourceUnit>>,
+    pub(crate) units: Arc<UnitList>,
     pub(crate) queue: Queue,
     projection: Option<Vec<usize>>,
     streams: usize,
@@ -74,7 +75,7 @@ impl UnitScanExec {
     /// `units` are numbered as `queue` hands them out.
     pub(crate) fn new(
         table: Arc<ObjectTable>,
-        units: Arc<Vec<SourceUnit>>,
+        units: Arc<UnitList>,
         queue: Queue,
         projection: Option<Vec<usize>>,
         (partitions, streams): (usize, usize),
@@ -166,7 +167,7 @@ impl ExecutionPlan for UnitScanExec {
 
 struct UnitReader {
     table: Arc<ObjectTable>,
-    units: Arc<Vec<SourceUnit>>,
+    units: Arc<UnitList>,
     source: Arc<dyn UnitSource>,
     projection: Option<Vec<usize>>,
     batch_rows: usize,
@@ -205,8 +206,8 @@ impl UnitReader {
     }
 
     fn units_open(&self) -> usize {
-        let bytes: u64 = self.units.iter().map(|unit| unit.bytes).sum();
-        units_open(self.units.len(), bytes, self.streams)
+        let (units, bytes) = self.units.outlook();
+        units_open(units, bytes, self.streams)
     }
 
     async fn open(&self, lease: UnitLease) -> Result<futures::stream::BoxStream<'static, Result<Batch>>> {
@@ -214,7 +215,7 @@ impl UnitReader {
         let unit = index.and_then(|index| self.units.get(index));
         let unit = unit
             .ok_or_else(|| into_datafusion(PhysicalError::internal("a lease of a unit that is not there")))?;
-        let rows = self.table.scan_unit(unit, self.projection.as_deref(), &[], self.batch_rows).await;
+        let rows = self.table.scan_unit(&unit, self.projection.as_deref(), &[], self.batch_rows).await;
         let rows = rows.map_err(into_datafusion)?;
         let rows_read = Arc::new(AtomicU64::new(0));
         let (counter, ends, partition) = (Arc::clone(&rows_read), self.ends.clone(), self.partition);

@@ -14,11 +14,12 @@ use load::{LoadPlan, UnitQueue, UnitSource};
 use sources::{ObjectTable, SourceUnit};
 
 use super::unit_ends::UnitEnds;
+use super::unit_list::UnitList;
 use super::unit_scan::{Queue, UnitScanExec};
 
 pub struct UnitTable {
     table: Arc<ObjectTable>,
-    units: Arc<Vec<SourceUnit>>,
+    units: Arc<UnitList>,
     queue: Queue,
     /// Units that all who read side by side share, and how many streams they are.
     streams: usize,
@@ -30,13 +31,20 @@ impl UnitTable {
     /// `plan` may leave out units: those are not read.
     pub fn new(table: Arc<ObjectTable>, units: Vec<SourceUnit>, plan: &LoadPlan, partitions: usize) -> Self {
         let queue = Queue::Here(UnitQueue::new(plan.hand_out_order(partitions * 2)));
-        UnitTable { table, units: Arc::new(units), queue, streams: partitions, partitions, ends: None }
+        UnitTable {
+            table,
+            units: Arc::new(UnitList::new(units)),
+            queue,
+            streams: partitions,
+            partitions,
+            ends: None,
+        }
     }
 
     /// A table whose units somebody hands out, to `streams` streams in all.
     pub fn leased(
         table: Arc<ObjectTable>,
-        units: Arc<Vec<SourceUnit>>,
+        units: Arc<UnitList>,
         source: Arc<dyn UnitSource>,
         (partitions, streams): (usize, usize),
     ) -> Self {

@@ -125,6 +125,7 @@ async fn resolve_wanted(
         has_structure,
         rows,
         notes,
+        heads: Arc::default(),
     })))
 }
 

@@ -19,7 +19,7 @@ use stores::files::listing::{SourceFile, Unwrapped};
 use stores::web::spool::Spool;
 
 use crate::env::SourceEnv;
-use crate::text::parse;
+use crate::text::stored::stored;
 
 /// Files decompressed at the same time; each is by several threads where it can be.
 const FILES_AT_ONCE: usize = 2;
@@ -92,7 +92,7 @@ impl Wrapping<'_> {
             memory: env.memory.clone(),
             threads: env.settings.parsing_threads(),
         };
-        let stored = parse::stored(env.reader(self.store, &file), env.memory.clone());
+        let stored = stored(env.reader(self.store, &file), env.memory.clone(), 0..file.bytes);
         let opening = env.settings.opening(Some(compression));
         let mut chunks = opened(stored, opening, path, Some(task));
         let mut spool = Spool::default();

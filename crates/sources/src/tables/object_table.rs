@@ -36,6 +36,7 @@ use crate::tables::omitted::{ColumnDefaults, Omitted};
 use crate::tables::row_counts;
 use crate::tables::split::{SourceUnit, is_uneven, shares_of};
 use crate::text::parse::{self, TextRead};
+use crate::text::ranges::Heads;
 
 /// Footers asked for together.
 const FOOTERS_AT_ONCE: usize = 32;
@@ -79,11 +80,14 @@ pub(crate) struct ObjectSource {
     /// Rows of all files, where every footer is known.
     pub rows: Option<u64>,
     pub notes: Vec<String>,
+    /// Of text files that are read from the middle.
+    pub heads: Arc<Heads>,
 }
 
 mod adopted;
 mod expected;
 mod matching;
+mod ranges;
 mod tags;
 mod units;
 
@@ -349,7 +353,8 @@ impl ObjectTable {
         let constants = self.constants.clone();
         if source.format != FormatKind::Parquet {
             // The sum is known of whole files only.
-            let key = match unit.bytes == file.bytes && unit.share.is_none() {
+            let is_whole = unit.bytes == file.bytes && unit.share.is_none() && unit.range.is_none();
+            let key = match is_whole {
                 true => self.cache_key(file),
                 false => None,
             };
@@ -359,6 +364,7 @@ impl ObjectTable {
             if let (Some(rows), true) = (known, only_constants) {
                 return row_counts::constant_rows(&constants, &output, file, rows, batch_rows);
             }
+            let part = self.text_part(unit, &reader).await?;
             let read = TextRead {
                 reader,
                 format: source.format,
@@ -367,8 +373,9 @@ impl ObjectTable {
                 output,
                 constants,
                 memory,
+                part,
             };
-            let rows = parse::read(read, unit.share.clone())?;
+            let rows = parse::read(read)?;
             return Ok(match key {
                 Some(key) => {
                     let cache = Arc::clone(&source.env.schema_cache);

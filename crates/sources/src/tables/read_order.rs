@@ -69,7 +69,8 @@ mod tests {
     use super::*;
 
     fn order(descending: bool, bounds: &[Option<i64>]) -> Vec<usize> {
-        let unit = |file| SourceUnit { file, row_groups: None, bytes: 1, rows: None, share: None };
+        let unit =
+            |file| SourceUnit { file, row_groups: None, range: None, bytes: 1, rows: None, share: None };
         let bound = |bound: &Option<i64>| bound.map(|bound| ScalarValue::Int64(Some(bound)));
         let units = bounds.iter().enumerate().map(|(file, value)| (bound(value), unit(file))).collect();
         let sorted = ReadOrder { column: "c".to_owned(), descending }.sort(units);

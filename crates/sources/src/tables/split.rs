@@ -1,8 +1,9 @@
 //! Where a source may be cut into units of work.
 //!
 //! Pure. Invariant: units cover every row once; a unit stays inside one file. Parquet is cut between row groups; a text
-//! file is one unit, or several shares of it. Must not know: who reads units.
+//! file is one unit, several shares of it, or ranges that are found by reading it. Must not know: who reads units.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use model::saturating::usize_of;
@@ -20,8 +21,10 @@ use formats::FormatKind;
 pub struct SourceUnit {
     /// Position in `ObjectTable::files`.
     pub file: usize,
-    /// Row groups of a Parquet file; `None` is the whole file.
+    /// Row groups of a Parquet file; `None` is the whole file, or a range of it.
     pub row_groups: Option<Vec<usize>>,
+    /// Bytes of a text file, whole records; `None` is the whole file.
+    pub range: Option<Range<u64>>,
     /// Bytes as stored, of all columns.
     pub bytes: u64,
     /// Rows, where metadata tells.
@@ -46,6 +49,7 @@ pub(crate) fn cut(files: &[Cuttable], target_bytes: u64) -> Vec<SourceUnit> {
             None => units.push(SourceUnit {
                 file: file.file,
                 row_groups: None,
+                range: None,
                 bytes: file.bytes,
                 rows: None,
                 share: None,
@@ -131,6 +135,7 @@ fn cut_row_groups(
         let unit = open.get_or_insert_with(|| SourceUnit {
             file,
             row_groups: Some(Vec::new()),
+            range: None,
             bytes: 0,
             rows: Some(0),
             share: None,

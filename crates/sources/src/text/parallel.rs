@@ -258,7 +258,7 @@ pub(crate) fn bad_row(path: &str, error: &FormatError) -> SourceError {
 }
 
 /// [`bad_row`] of a piece: how many rows stand in front of it nobody knows.
-fn bad_row_of_piece(path: &str, position: u64, error: &FormatError) -> SourceError {
+pub(crate) fn bad_row_of_piece(path: &str, position: u64, error: &FormatError) -> SourceError {
     let mut error = error.clone();
     let Some(row) = error.row.take() else { return bad_row(path, &error) };
     let message =

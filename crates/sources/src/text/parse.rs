@@ -4,11 +4,11 @@
 //! again with more bytes behind it. Errors name the file. Must not know: queries.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
-use bytes::Bytes;
 use formats::{
     Feed, FormatKind, ReaderStart, RecordBoundaries, RowReader, column_of, new_reader_at, with_omissions,
 };
@@ -19,18 +19,15 @@ use model::saturating::{u64_of, usize_of};
 use stores::codecs::compression::{ByteStream, Compression, DecodeTask, opened};
 use stores::error::{Result, SourceError, SourceErrorKind};
 use stores::files::fetch::FileReader;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::parquet::decode::BatchStream;
 use crate::schema::virtual_columns::FileColumn;
-use crate::text::parallel::{CutPlan, Given, Share, bad_row};
+use crate::text::parallel::{CutPlan, Given, Share, bad_row, bad_row_of_piece};
+use crate::text::ranges::Head;
+use crate::text::stored::stored;
 
 /// Bytes of an unfinished row without which there is no progress, taken past the limit.
 const REST_ANYWAY_MAX: u64 = 64 << 20;
-
-/// Bytes of a local file that are read at once: their buffers fit into the cache and are used again, and a call of the
-/// system costs nothing beside parsing them.
-const LOCAL_STEP_BYTES: u64 = 1 << 20;
 
 /// What to read of one text file.
 pub(crate) struct TextRead {
@@ -44,66 +41,17 @@ pub(crate) struct TextRead {
     pub output: SchemaRef,
     pub constants: Vec<FileColumn>,
     pub memory: MemoryBudget,
+    pub part: TextPart,
 }
 
-/// The file as it is stored, in order; the first requests are sent at once.
-pub(crate) fn stored(reader: FileReader, memory: MemoryBudget) -> ByteStream {
-    let bytes = reader.file.bytes;
-    let step_max = if reader.store.is_local() { LOCAL_STEP_BYTES } else { u64::MAX };
-    let step = reader.settings.max_download_buffer_size.min(step_max);
-    // Small files are one request; two halves would only add a round trip.
-    let step = if bytes <= 2 * step { bytes.max(1) } else { step };
-    let ahead_max = match reader.settings.reads_ahead() {
-        true => reader.settings.max_download_threads,
-        false => 1,
-    };
-    let mut pieces = Pieces { reader, memory, step, ahead_max, next: 0, arriving: VecDeque::new() };
-    pieces.fetch_ahead();
-    futures::stream::try_unfold(pieces, |mut pieces| async move {
-        pieces.fetch_ahead();
-        let Some((task, grant)) = pieces.arriving.pop_front() else { return Ok(None) };
-        let chunk = task.await.map_err(|task| SourceError::ended_early("reading", task))??;
-        pieces.fetch_ahead();
-        drop(grant);
-        Ok(Some((chunk, pieces)))
-    })
-    .boxed()
-}
-
-struct Pieces {
-    reader: FileReader,
-    memory: MemoryBudget,
-    step: u64,
-    ahead_max: usize,
-    next: u64,
-    arriving: VecDeque<(AbortOnDropHandle<Result<Bytes>>, MemoryGrant)>,
-}
-
-impl Pieces {
-    fn fetch_ahead(&mut self) {
-        while self.next < self.reader.file.bytes && self.arriving.len() < self.ahead_max {
-            let range = self.next..(self.next + self.step).min(self.reader.file.bytes);
-            let bytes = range.end - range.start;
-            let waiting = u64_of(self.arriving.len()).saturating_mul(self.step);
-            let needed_now = self.arriving.is_empty();
-            if !needed_now && waiting.saturating_add(bytes) > self.reader.settings.prefetch_bytes_max {
-                return;
-            }
-            let mut grant = self.memory.empty_grant("source buffers");
-            if grant.try_grow(bytes).is_err() {
-                if !needed_now {
-                    return;
-                }
-                // Without these bytes there is no progress at all, so they are counted past the limit.
-                grant.grow_anyway(bytes);
-            }
-            self.next = range.end;
-            let reader = self.reader.clone();
-            let fetch = async move { reader.get(range).await };
-            let task = self.reader.store.runtimes().spawn_io("source range", fetch);
-            self.arriving.push_back((AbortOnDropHandle::new(task), grant));
-        }
-    }
+/// Which rows of the file.
+#[derive(Clone)]
+pub(crate) enum TextPart {
+    All,
+    /// What the other shares leave.
+    Share(Share),
+    /// Whole records of a file that is not compressed; with its head, unless they are the first.
+    Range(Range<u64>, Option<Head>),
 }
 
 struct Parsing {
@@ -124,33 +72,38 @@ struct Parsing {
 }
 
 enum Input {
-    /// In order, by one reader.
-    Alone { feed: Feed, chunks: ByteStream },
+    /// In order, by one reader, from a byte of the file on.
+    Alone { feed: Feed, chunks: ByteStream, from: u64 },
     /// What other streams of the same file leave, parsed as this schema.
     Shared(Share, SchemaRef),
 }
 
 /// Starts reading: the first requests are sent before the stream is polled.
-///
-/// With a `share` the stream gives pieces of the file, with the streams of the other shares all of it.
-pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> {
+pub(crate) fn read(read: TextRead) -> Result<BatchStream> {
     let parsed_schema = parsed_schema(&read);
     let places = places(&read, &parsed_schema)?;
     let read = Arc::new(read);
-    let (input, counts_file) = match share {
-        Some(share) => {
-            if read.output.fields().iter().any(|field| {
-                read.constants.iter().any(|column| column.counts_rows() && column.name() == field.name())
-            }) {
-                let message = "rows of a part of a text file have no numbers";
-                return Err(SourceError::corrupt(&read.reader.file.path, message));
-            }
-            share.open(|| cut_plan(&read, &parsed_schema))?;
-            (Input::Shared(share, parsed_schema), false)
+    let alone = |start: &ReaderStart| row_reader(&read, &parsed_schema, start).map(Feed::new);
+    let (input, counts_file) = match &read.part {
+        TextPart::All => {
+            (Input::Alone { feed: alone(&ReaderStart::File)?, chunks: chunks(&read), from: 0 }, true)
         }
-        None => {
-            let feed = Feed::new(row_reader(&read, &parsed_schema, &ReaderStart::File)?);
-            (Input::Alone { feed, chunks: chunks(&read) }, true)
+        TextPart::Share(share) => {
+            check_uncounted(&read)?;
+            share.open(|| cut_plan(&read, &parsed_schema))?;
+            (Input::Shared(share.clone(), parsed_schema), false)
+        }
+        TextPart::Range(range, head) => {
+            check_uncounted(&read)?;
+            let start = match head {
+                Some(columns) => {
+                    ReaderStart::Middle { columns: columns.as_ref().clone(), position: range.start }
+                }
+                None => ReaderStart::File,
+            };
+            let chunks = stored(read.reader.clone(), read.memory.clone(), range.clone());
+            let is_last = range.end >= read.reader.file.bytes;
+            (Input::Alone { feed: alone(&start)?, chunks, from: range.start }, is_last)
         }
     };
     let rest_grant = read.memory.empty_grant("source rows");
@@ -166,6 +119,17 @@ pub(crate) fn read(read: TextRead, share: Option<Share>) -> Result<BatchStream> 
         counts_file,
     };
     Ok(futures::stream::try_unfold(parsing, Parsing::next).boxed())
+}
+
+/// How many rows stand in front of a part of a file nobody knows.
+fn check_uncounted(read: &TextRead) -> Result<()> {
+    let counts =
+        |name: &String| read.constants.iter().any(|column| column.counts_rows() && column.name() == name);
+    if read.output.fields().iter().any(|field| counts(field.name())) {
+        let message = "rows of a part of a text file have no numbers";
+        return Err(SourceError::corrupt(&read.reader.file.path, message));
+    }
+    Ok(())
 }
 
 /// Finds every column of the output, once for all batches.
@@ -196,7 +160,7 @@ fn chunks(read: &TextRead) -> ByteStream {
     // Nothing of the file is in its row.
     let stored = match read.format {
         FormatKind::One => futures::stream::empty().boxed(),
-        _ => stored(read.reader.clone(), read.memory.clone()),
+        _ => stored(read.reader.clone(), read.memory.clone(), 0..read.reader.file.bytes),
     };
     opened(stored, settings.opening(read.compression), &read.reader.file.path, Some(task))
 }
@@ -299,15 +263,18 @@ impl Parsing {
                 let rows = piece.read(path, |start| row_reader(&self.read, schema, start))?;
                 self.parsed.extend(rows);
             }
-            Some(Given::Rest { feed, chunks }) => self.input = Input::Alone { feed, chunks },
+            Some(Given::Rest { feed, chunks }) => self.input = Input::Alone { feed, chunks, from: 0 },
         }
         Ok(())
     }
 
     fn parse(&mut self, chunk: &[u8], end: bool) -> Result<()> {
-        let Input::Alone { feed, .. } = &mut self.input else { return Ok(()) };
-        let mut out = Vec::new();
-        feed.take(chunk, end, &mut out).map_err(|error| bad_row(&self.read.reader.file.path, &error))?;
+        let Input::Alone { feed, from, .. } = &mut self.input else { return Ok(()) };
+        let (path, mut out) = (&self.read.reader.file.path, Vec::new());
+        feed.take(chunk, end, &mut out).map_err(|error| match *from {
+            0 => bad_row(path, &error),
+            position => bad_row_of_piece(path, position, &error),
+        })?;
         let held = feed.held();
         self.parsed.extend(out);
         self.note_rejected();

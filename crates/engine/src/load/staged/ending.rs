@@ -185,6 +185,7 @@ mod tests {
             files: Vec::new(),
             units: Vec::new(),
             input: None,
+            is_sealed: true,
         };
         let told = with_way_on(Error::cancelled(), &StagedLoad::new(load, Seq(1), 0));
         assert_eq!(told.kind, ErrorKind::Cancelled);

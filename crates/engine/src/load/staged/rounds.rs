@@ -15,25 +15,31 @@ use load::{Unit, UnitSource};
 use mergetree::write::SinkSettings;
 use model::LoadId;
 use physical::nodes::unit_ends::UnitEnds;
+use physical::nodes::unit_list::UnitList;
 use physical::nodes::unit_table::UnitTable;
 use sources::SourceUnit;
 
 use super::StagedInsert;
-use super::frozen::thaw;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::query::load_source::{UNIT_BYTES, read_instead, unit_of};
 use crate::query::select::PlannedQuery;
+use sinks::frozen::{Places, outlook, piece_of, thaw, uncut_of};
 use sinks::staging::{Staging, write_units};
 use sinks::target::SinkTarget;
 use sinks::uncommitted::UncommittedParts;
 
 /// The units of a load, as this process reads them.
 pub(super) struct LoadUnits {
-    /// All of them, by number.
-    pub all: Arc<Vec<SourceUnit>>,
+    /// All that are known, by number.
+    pub all: Arc<UnitList>,
     /// Those that are not staged.
     pub left: Vec<Unit>,
+    /// What is in no unit yet, a piece a file.
+    pub uncut: Vec<SourceUnit>,
+    /// The log says that there are no more; it may not say so yet of files that are cut to their ends.
+    pub is_sealed: bool,
+    pub places: Arc<Places>,
 }
 
 /// The units of the open load, or of one that is about to be opened.
@@ -41,15 +47,28 @@ pub(super) async fn units_of(
     insert: &StagedInsert<'_>,
     open: Option<&StagedLoad>,
 ) -> Result<LoadUnits, Error> {
-    let all = match open {
-        Some(load) => thaw(load, insert.source.files())?,
-        // Given up since this statement found it open.
-        None if insert.units.is_empty() => insert.source.units(UNIT_BYTES).await?,
-        None => insert.units.clone(),
+    let files = insert.source.files();
+    let (all, uncut, places) = match open {
+        Some(load) => {
+            let places = Places::find(load, files)?;
+            (thaw(load, &places, 0)?, uncut_of(load, &places)?, places)
+        }
+        None => {
+            let units = match insert.units.is_empty() && insert.to_cut.is_empty() {
+                // Given up since this statement found it open.
+                true => insert.source.units(UNIT_BYTES).await?,
+                false => insert.units.clone(),
+            };
+            let whole = |file: &usize| Some(piece_of(*file, 0..files.get(*file)?.bytes));
+            (units, insert.to_cut.iter().filter_map(whole).collect(), Places::same(files.len()))
+        }
     };
+    let is_sealed = open.map_or_else(|| uncut.is_empty(), |open| open.is_sealed);
     let covered = |unit: &Unit| open.is_some_and(|load| load.is_covered(unit.id.0));
     let left = all.iter().enumerate().map(unit_of).filter(|unit| !covered(unit)).collect();
-    Ok(LoadUnits { all: Arc::new(all), left })
+    let more = outlook(&all, &uncut, insert.source.range_bytes());
+    let all = Arc::new(UnitList::growing(all, more));
+    Ok(LoadUnits { all, left, uncut, is_sealed, places: Arc::new(places) })
 }
 
 /// Who hands out the units of a round, to how many servers.
@@ -71,7 +90,7 @@ pub(super) struct Round {
 pub(super) async fn plan_round(
     insert: &StagedInsert<'_>,
     planned: &mut PlannedQuery,
-    all: &Arc<Vec<SourceUnit>>,
+    all: &Arc<UnitList>,
     hand_out: &HandOut,
     attempt: &LoadAttempt,
 ) -> Result<Round, Error> {

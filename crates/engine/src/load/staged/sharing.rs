@@ -9,18 +9,23 @@ use std::time::Duration;
 use boundary::error::Error;
 use boundary::ledgers::loads::LoadAttempt;
 use cluster::{Coordinator, Peer, Read};
-use load::{LoadPlan, NextUnit, Unit, UnitSource};
+use load::{Leases, LoadPlan, NextUnit, Unit, UnitSource};
 use model::{Label, LoadId, Seq};
 use parking_lot::Mutex;
+use physical::nodes::unit_list::UnitList;
 use sources::SourceUnit;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::StagedInsert;
+use super::cutting::Cutting;
 use super::ending::given_up;
 use super::rounds::{HandOut, LoadUnits, Round, plan_round, run_round};
 use crate::context::execution::{Execution, Helping};
 use crate::context::services::Services;
 use crate::load::workers::{self, Help, enough_for};
+use crate::query::load_source::unit_of;
 use crate::query::select::PlannedQuery;
+use sinks::frozen::{Places, outlook, take_in};
 use sinks::leases::SharedLeases;
 
 /// While others read, the log is looked at so often: one of them may be gone without a word.
@@ -28,7 +33,8 @@ const LOOKS: Duration = Duration::from_millis(500);
 
 /// What is left of a load, and who reads it.
 pub(super) struct Shared {
-    all: Arc<Vec<SourceUnit>>,
+    all: Arc<UnitList>,
+    places: Arc<Places>,
     leases: Arc<SharedLeases>,
     hand_out: HandOut,
     helpers: Vec<Peer>,
@@ -36,12 +42,16 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(insert: &StagedInsert<'_>, units: LoadUnits) -> Shared {
-        let helpers = enough_for(units.left.len(), insert.helpers.clone());
+        let LoadUnits { all, left, uncut, is_sealed, places } = units;
+        let (ranges, _) = outlook(&[], &uncut, insert.source.range_bytes());
+        let helpers = enough_for(left.len() + ranges, insert.helpers.clone());
         let servers = helpers.len() + 1;
         let tail = insert.sinks * 2 * servers;
-        let leases = Arc::new(SharedLeases::new(LoadPlan::new(units.left).hand_out_order(tail)));
+        let in_order = LoadPlan::new(left).hand_out_order(tail);
+        let leases = if is_sealed { Leases::new(in_order) } else { Leases::growing(in_order) };
+        let leases = Arc::new(SharedLeases::new(leases));
         let source: Arc<dyn UnitSource> = Arc::clone(&leases) as _;
-        Shared { all: units.all, leases, hand_out: HandOut { source, servers }, helpers }
+        Shared { all, places, leases, hand_out: HandOut { source, servers }, helpers }
     }
 
     pub(super) async fn plan(
@@ -53,8 +63,30 @@ impl Shared {
         plan_round(insert, planned, &self.all, &self.hand_out, attempt).await
     }
 
-    pub(super) fn units(&self) -> &[SourceUnit] {
-        &self.all
+    pub(super) fn units(&self) -> Arc<Vec<SourceUnit>> {
+        self.all.all()
+    }
+
+    /// Finds the units that are not known yet, if there are any.
+    fn cut(
+        &self,
+        services: &Arc<Services>,
+        execution: &Arc<Execution>,
+        insert: &StagedInsert<'_>,
+        (load, label): (LoadId, &Label),
+    ) -> Option<AbortOnDropHandle<()>> {
+        let cutting = Cutting {
+            services: Arc::clone(services),
+            execution: Arc::clone(execution),
+            source: Arc::clone(&insert.source),
+            load,
+            label: label.clone(),
+            places: Arc::clone(&self.places),
+            list: Arc::clone(&self.all),
+            leases: Arc::clone(&self.leases),
+            streams: insert.sinks * self.hand_out.servers,
+        };
+        self.leases.grows().then(|| cutting.start())
     }
 
     /// Reads and stages everything, with the helpers. `first` was planned before the load was opened, at `seq`.
@@ -78,11 +110,12 @@ impl Shared {
             given: Arc::clone(&attempt.given),
         };
         let helping = workers::start(services, execution, leases, help);
+        let _cutting = self.cut(services, execution, insert, (id, label));
         let mut first = Some(first);
         let rows_before = services.catalog.snapshot().load(id).map_or(0, |open| open.rows());
         loop {
             changes.mark_unchanged();
-            if leases.has_free() {
+            if leases.has_free() || leases.grows() {
                 let round = match first.take() {
                     Some(first) => first,
                     None => self.plan(insert, &mut planned, attempt).await?,
@@ -102,7 +135,7 @@ impl Shared {
             if leases.is_over() {
                 break;
             }
-            if !leases.has_free() {
+            if !leases.has_free() && !leases.grows() {
                 tokio::select! {
                     _ = changes.changed() => {}
                     () = tokio::time::sleep(LOOKS) => workers::look(services, id, leases).await,
@@ -120,15 +153,31 @@ impl Shared {
 
 /// The units of a load that another server coordinates.
 pub(super) struct Remote {
+    services: Arc<Services>,
     coordinator: Arc<Coordinator>,
-    units: Vec<Unit>,
+    load: LoadId,
+    all: Arc<UnitList>,
+    places: Arc<Places>,
     /// Was given already.
     first: Mutex<Option<u32>>,
 }
 
 impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Remote({} units)", self.units.len())
+        write!(f, "Remote({} units)", self.all.len())
+    }
+}
+
+impl Remote {
+    /// A unit by its number. It was in the log before it was leased.
+    async fn known(&self, number: u32) -> Option<Unit> {
+        let at = number as usize;
+        if self.all.get(at).is_none() {
+            workers::catch_up(&self.services).await;
+            let open = self.services.catalog.snapshot().load(self.load)?;
+            take_in(&self.all, &open, &self.places).ok()?;
+        }
+        self.all.get(at).as_ref().map(|unit| unit_of((at, unit)))
     }
 }
 
@@ -140,7 +189,11 @@ impl UnitSource for Remote {
                 Some(unit) => unit,
                 None => self.coordinator.lease().await?,
             };
-            self.units.iter().find(|one| one.id.0 == unit).cloned()
+            let known = self.known(unit).await;
+            if known.is_none() {
+                self.give_back(&[unit]);
+            }
+            known
         })
     }
 
@@ -158,7 +211,7 @@ impl UnitSource for Remote {
 
 /// Reads and stages what the coordinator gives, until it gives nothing more.
 pub(super) async fn help(
-    services: &Services,
+    services: &Arc<Services>,
     execution: &Execution,
     insert: &StagedInsert<'_>,
     (mut planned, units): (PlannedQuery, LoadUnits),
@@ -173,8 +226,14 @@ pub(super) async fn help(
         written_rows: progress.written_rows(),
         written_bytes: progress.written_bytes(),
     });
-    let remote =
-        Arc::new(Remote { coordinator: Arc::clone(coordinator), units: units.left, first: Mutex::default() });
+    let remote = Arc::new(Remote {
+        services: Arc::clone(services),
+        coordinator: Arc::clone(coordinator),
+        load: id,
+        all: Arc::clone(&units.all),
+        places: units.places,
+        first: Mutex::default(),
+    });
     let hand_out = HandOut { source: Arc::clone(&remote) as _, servers: helping.servers };
     while let Some(unit) = coordinator.wait().await {
         *remote.first.lock() = Some(unit);

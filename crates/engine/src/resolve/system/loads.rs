@@ -4,6 +4,7 @@
 //! labels keep. Invariant: what is not known is NULL or empty, never a guess.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use boundary::error::Error;
@@ -58,6 +59,8 @@ pub(super) const UNITS: SystemTable = SystemTable {
         ("file", "UInt64"),
         ("path", "String"),
         ("row_groups", "String"),
+        ("range_begin", "Nullable(UInt64)"),
+        ("range_end", "Nullable(UInt64)"),
         ("bytes", "UInt64"),
         ("rows", "Nullable(UInt64)"),
         ("state", "String"),
@@ -109,8 +112,10 @@ impl KnownLoad {
         self.attempted.error.as_ref()
     }
 
+    /// Of all units, those that are not found yet among them.
     pub(crate) fn bytes_total(&self) -> u64 {
-        self.load.units.iter().map(|unit| unit.bytes).sum()
+        let of_units = self.load.units.iter().map(|unit| unit.bytes).sum::<u64>();
+        of_units + self.load.uncut().map(|(_, rest)| rest.end - rest.start).sum::<u64>()
     }
 
     fn numbered(&self) -> impl Iterator<Item = (u32, &StagedUnit)> {
@@ -126,7 +131,8 @@ impl KnownLoad {
     /// Files all of whose units are staged.
     fn files_done(&self) -> u64 {
         let unfinished = self.numbered().filter(|(number, _)| !self.load.is_covered(*number));
-        let unfinished: BTreeSet<u32> = unfinished.map(|(_, unit)| unit.file).collect();
+        let uncut = self.load.uncut().map(|(file, _)| file);
+        let unfinished: BTreeSet<u32> = unfinished.map(|(_, unit)| unit.file).chain(uncut).collect();
         (self.load.files.len() - unfinished.len()) as u64
     }
 }
@@ -236,6 +242,9 @@ fn push_units(rows: &mut RowBuilder, known: &KnownLoad) -> Result<(), Error> {
             (false, false) => "WAITING",
         };
         let path = load.files.get(unit.file as usize).map_or("", |file| &*file.path);
+        let of_range = |byte: fn(&Range<u64>) -> u64| {
+            unit.range.as_ref().map_or(Cell::Null, |range| Cell::UInt(byte(range)))
+        };
         let row_groups = unit.row_groups.as_ref().map(|all| {
             let all: Vec<String> = all.iter().map(ToString::to_string).collect();
             all.join(",")
@@ -247,6 +256,8 @@ fn push_units(rows: &mut RowBuilder, known: &KnownLoad) -> Result<(), Error> {
             unit.file.into(),
             path.into(),
             row_groups.unwrap_or_default().into(),
+            of_range(|range| range.start),
+            of_range(|range| range.end),
             unit.bytes.into(),
             unit.rows.map_or(Cell::Null, Cell::UInt),
             state.into(),

@@ -20,7 +20,12 @@ fn file(name: &str, bytes: u64, etag: Option<&str>) -> Arc<SourceFile> {
 }
 
 fn unit(file: usize, row_groups: Option<Vec<usize>>) -> SourceUnit {
-    SourceUnit { file, row_groups, bytes: 10, rows: Some(5), share: None }
+    SourceUnit { file, row_groups, range: None, bytes: 10, rows: Some(5), share: None }
+}
+
+/// The units of a load over these files.
+fn thawed(load: &StagedLoad, files: &[Arc<SourceFile>]) -> Result<Vec<SourceUnit>, Error> {
+    thaw(load, &Places::find(load, files)?, 0)
 }
 
 fn frozen() -> (Vec<Arc<SourceFile>>, Vec<SourceUnit>, StagedLoad) {
@@ -38,6 +43,7 @@ fn frozen() -> (Vec<Arc<SourceFile>>, Vec<SourceUnit>, StagedLoad) {
         files: staged_files,
         units: staged_units,
         input: None,
+        is_sealed: true,
     };
     (files, units, StagedLoad::new(load, Seq(1), 0))
 }
@@ -45,10 +51,10 @@ fn frozen() -> (Vec<Arc<SourceFile>>, Vec<SourceUnit>, StagedLoad) {
 #[test]
 fn units_are_found_where_their_files_are_now() {
     let (files, units, load) = frozen();
-    assert_eq!(thaw(&load, &files).unwrap(), units);
+    assert_eq!(thawed(&load, &files).unwrap(), units);
     let moved = [file("0", 1, None), Arc::clone(&files[1]), Arc::clone(&files[0])];
     let expected = vec![unit(2, Some(vec![0, 1])), unit(2, Some(vec![2])), unit(1, None)];
-    assert_eq!(thaw(&load, &moved).unwrap(), expected, "new files are not looked at");
+    assert_eq!(thawed(&load, &moved).unwrap(), expected, "new files are not looked at");
 }
 
 #[test]
@@ -86,15 +92,30 @@ fn a_listing_of_very_many_files_is_too_large_to_freeze() {
 fn files_of_unfinished_units_must_be_the_same() {
     let (files, _, mut load) = frozen();
     let other = [Arc::clone(&files[0]), file("b", 200, Some("z"))];
-    let error = thaw(&load, &other).unwrap_err();
+    let error = thawed(&load, &other).unwrap_err();
     assert_eq!(
         error.message,
         "file \"bucket/b\" has changed since load \"l\" was opened: then 200 bytes, version y; now 200 bytes, \
          version z"
     );
     assert!(error.hint.unwrap().contains("CANCEL LOAD 'l'"));
-    let error = thaw(&load, &files[..1]).unwrap_err();
+    let error = thawed(&load, &files[..1]).unwrap_err();
     assert_eq!(error.message, "file \"bucket/b\" of load \"l\" is not there any more");
     load.cover([2], 5, 0);
-    assert_eq!(thaw(&load, &other).unwrap().len(), 3, "its rows are staged");
+    assert_eq!(thawed(&load, &other).unwrap().len(), 3, "its rows are staged");
+}
+
+#[test]
+fn files_that_are_still_to_be_cut_must_be_the_same_too() {
+    let (files, _, mut load) = frozen();
+    load.is_sealed = false;
+    load.units = [StagedUnit { file: 0, row_groups: None, range: Some(0..60), bytes: 60, rows: None }].into();
+    load.cover([0], 5, 0);
+    assert_eq!(Places::find(&load, &files).unwrap(), Places::same(2));
+    let error = Places::find(&load, &files[1..]).unwrap_err();
+    assert_eq!(error.message, "file \"bucket/a\" of load \"l\" is not there any more");
+    load.units.push_back(StagedUnit { range: Some(60..100), ..load.units[0].clone() });
+    load.cover([1], 5, 0);
+    assert!(Places::find(&load, &files[1..]).is_ok(), "its rows are staged");
+    assert!(Places::find(&load, &files[..1]).is_err());
 }

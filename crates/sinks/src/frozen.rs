@@ -3,47 +3,40 @@
 //! Invariant: a unit is only read from the file it was cut from, in the same version, and the files mean what they meant
 //! when the load was opened. Must not know: who reads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
 use catalog::{StagedLoad, TableState};
-use model::{ErrorCode, Label, StagedFile, StagedInput, StagedUnit};
+use model::saturating::{u64_of, usize_of};
+use model::{ColumnType, ErrorCode, Label, StagedFile, StagedInput, StagedUnit};
+use physical::nodes::unit_list::UnitList;
 use sources::{ObjectTable, SourceUnit};
 use sql::Settings;
 use stores::SourceFile;
 
-use crate::context::execution::Execution;
-use crate::query::load_source::UNIT_BYTES;
-use crate::resolve::calls::KnownSource;
-
 /// What a load freezes is one record: half of what a record of the log may have.
 const FROZEN_BYTES_MAX: usize = 16 << 20;
 
-/// The units of a load that is to be opened, or none for one that is open: its own are frozen. `None`, with a warning, if
-/// they are too many to freeze.
-pub(crate) async fn units_to_stage(
-    execution: &Execution,
-    source: &ObjectTable,
-    open: Option<&StagedLoad>,
-) -> Result<Option<Vec<SourceUnit>>, Error> {
-    if open.is_some() {
-        return Ok(Some(Vec::new()));
-    }
-    let units = source.units(UNIT_BYTES).await?;
-    if fits(source, &units) {
-        return Ok(Some(units));
-    }
+/// What a source was found to be when its load was opened: nothing is inferred again, or files that came or went in the
+/// meantime would change what the statement means.
+pub struct KnownSource {
+    pub format: String,
+    pub columns: Vec<(String, ColumnType)>,
+}
+
+/// What is to be said of a load whose units [fit](fits) no record.
+pub fn too_many(source: &ObjectTable, units: &[SourceUnit]) -> String {
     let (files, count) = (source.files().len(), units.len());
-    execution.warn(format!(
+    format!(
         "a load of {files} files and {count} units is too large to be resumable: its label is kept when all of it is \
          loaded; load fewer files at a time to have it go on after an error"
-    ));
-    Ok(None)
+    )
 }
 
 /// Whether they can be frozen.
-pub(crate) fn fits(source: &ObjectTable, units: &[SourceUnit]) -> bool {
+pub fn fits(source: &ObjectTable, units: &[SourceUnit]) -> bool {
     frozen_bytes(source.files(), units) <= FROZEN_BYTES_MAX
 }
 
@@ -56,7 +49,7 @@ fn frozen_bytes(files: &[Arc<SourceFile>], units: &[SourceUnit]) -> usize {
 }
 
 /// What decides the rows of a load beside its files.
-pub(crate) fn input_of(
+pub fn input_of(
     settings: &Settings,
     current_database: &str,
     source: &ObjectTable,
@@ -73,7 +66,7 @@ pub(crate) fn input_of(
 }
 
 fn columns_of(source: &ObjectTable) -> Vec<(Arc<str>, Arc<str>)> {
-    let column = |(name, column_type): &(String, model::ColumnType)| {
+    let column = |(name, column_type): &(String, ColumnType)| {
         (Arc::from(name.as_str()), Arc::from(column_type.to_string()))
     };
     source.columns().iter().map(column).collect()
@@ -81,7 +74,7 @@ fn columns_of(source: &ObjectTable) -> Vec<(Arc<str>, Arc<str>)> {
 
 /// Format and columns as the load found them. With a type that cannot be read back they are inferred again, and
 /// [`check_source`] tells whether they are the same.
-pub(crate) fn known_source(load: &StagedLoad) -> Option<KnownSource> {
+pub fn known_source(load: &StagedLoad) -> Option<KnownSource> {
     let input = load.input.as_ref()?;
     let column = |(name, type_name): &(Arc<str>, Arc<str>)| {
         Some((name.to_string(), model::type_name::parse(type_name).ok()?))
@@ -91,11 +84,7 @@ pub(crate) fn known_source(load: &StagedLoad) -> Option<KnownSource> {
 }
 
 /// Refuses to go on with a load that goes by the places of its table's columns, when these have changed.
-pub(crate) fn check_columns(
-    load: &StagedLoad,
-    table: &TableState,
-    columns: Option<&[String]>,
-) -> Result<(), Error> {
+pub fn check_columns(load: &StagedLoad, table: &TableState, columns: Option<&[String]>) -> Result<(), Error> {
     if columns.is_some() || load.schema_version == table.def.schema_version {
         return Ok(());
     }
@@ -117,7 +106,7 @@ fn shown(load: &StagedLoad) -> String {
 }
 
 /// Refuses a source that is not what it was when the load was opened.
-pub(crate) fn check_source(load: &StagedLoad, source: &ObjectTable) -> Result<(), Error> {
+pub fn check_source(load: &StagedLoad, source: &ObjectTable) -> Result<(), Error> {
     let Some(input) = &load.input else { return Ok(()) };
     if *input.format == *source.format().name() && input.columns == columns_of(source) {
         return Ok(());
@@ -140,7 +129,7 @@ pub(crate) fn check_source(load: &StagedLoad, source: &ObjectTable) -> Result<()
 ///
 /// # Errors
 /// More of either than can be numbered.
-pub(crate) fn freeze(
+pub fn freeze(
     files: &[Arc<SourceFile>],
     units: &[SourceUnit],
 ) -> Result<(Vec<StagedFile>, Vec<StagedUnit>), Error> {
@@ -166,6 +155,7 @@ pub(crate) fn freeze(
         Ok(StagedUnit {
             file: narrow(unit.file)?,
             row_groups: row_groups.transpose()?,
+            range: unit.range.clone(),
             bytes: unit.bytes,
             rows: unit.rows,
         })
@@ -179,37 +169,101 @@ fn version_of(file: &SourceFile) -> Option<Arc<str>> {
     file.etag.clone().or_else(changed).map(Arc::from)
 }
 
-/// The units of a load over `files`, numbered as they were frozen. Of covered ones only the number is right: nobody reads
+/// Where the files of a load stand in a listing: those that still have to be read.
+#[derive(Debug, PartialEq)]
+pub struct Places(Vec<Option<usize>>);
+
+impl Places {
+    /// Of a load that is to be opened over this listing.
+    pub fn same(files: usize) -> Places {
+        Places((0..files).map(Some).collect())
+    }
+
+    /// Of a load that is open.
+    ///
+    /// # Errors
+    /// A file that still has to be read is not there any more, or another one is.
+    pub fn find(load: &StagedLoad, files: &[Arc<SourceFile>]) -> Result<Places, Error> {
+        let listed: HashMap<&str, usize> =
+            files.iter().enumerate().map(|(position, file)| (file.path.as_str(), position)).collect();
+        let unread = unread(load);
+        let place = |(number, frozen): (u32, &StagedFile)| {
+            if !unread.contains(&number) {
+                return Ok(None);
+            }
+            let position = listed.get(&*frozen.path).copied();
+            let found = position.and_then(|position| Some((position, files.get(position)?)));
+            let (position, now) = found.ok_or_else(|| gone(load, frozen))?;
+            if now.bytes != frozen.bytes || version_of(now) != frozen.version {
+                return Err(changed(load, frozen, now));
+            }
+            Ok(Some(position))
+        };
+        (0_u32..).zip(load.files.iter()).map(place).collect::<Result<_, _>>().map(Places)
+    }
+
+    /// # Errors
+    /// There is no such file, or nothing of it is to be read.
+    pub fn of(&self, file: u32) -> Result<usize, Error> {
+        let place = self.0.get(file as usize).copied().flatten();
+        place.ok_or_else(|| Error::internal("a unit of a load lies in no file of it"))
+    }
+}
+
+/// Files, by number, of which something is not staged.
+fn unread(load: &StagedLoad) -> BTreeSet<u32> {
+    let numbered = (0_u32..).zip(load.units.iter());
+    let of_units = numbered.filter(|(number, _)| !load.is_covered(*number)).map(|(_, unit)| unit.file);
+    let mut unread: BTreeSet<u32> = of_units.collect();
+    unread.extend(load.uncut().map(|(file, _)| file));
+    unread
+}
+
+/// The units of a load from number `from` on, numbered as they were frozen. Of covered ones only the number is right: nobody reads
 /// them again, and their files may be gone.
 ///
 /// # Errors
-/// A file that still has to be read is not there any more, or another one is.
-pub(crate) fn thaw(load: &StagedLoad, files: &[Arc<SourceFile>]) -> Result<Vec<SourceUnit>, Error> {
-    let listed: HashMap<&str, usize> =
-        files.iter().enumerate().map(|(position, file)| (file.path.as_str(), position)).collect();
+/// A unit lies in no file.
+pub fn thaw(load: &StagedLoad, places: &Places, from: usize) -> Result<Vec<SourceUnit>, Error> {
     let unit = |(number, unit): (u32, &StagedUnit)| -> Result<SourceUnit, Error> {
         let row_groups = |all: &Vec<u32>| all.iter().map(|group| *group as usize).collect();
-        let thawed = |file: usize| SourceUnit {
+        let file = if load.is_covered(number) { usize::MAX } else { places.of(unit.file)? };
+        Ok(SourceUnit {
             file,
             row_groups: unit.row_groups.as_ref().map(row_groups),
+            range: unit.range.clone(),
             bytes: unit.bytes,
             rows: unit.rows,
             share: None,
-        };
-        if load.is_covered(number) {
-            return Ok(thawed(usize::MAX));
-        }
-        let frozen = load.files.get(unit.file as usize);
-        let frozen = frozen.ok_or_else(|| Error::internal("a unit of a load lies in no file of it"))?;
-        let position = listed.get(&*frozen.path).copied();
-        let found = position.and_then(|position| Some((position, files.get(position)?)));
-        let (position, now) = found.ok_or_else(|| gone(load, frozen))?;
-        if now.bytes != frozen.bytes || version_of(now) != frozen.version {
-            return Err(changed(load, frozen, now));
-        }
-        Ok(thawed(position))
+        })
     };
-    (0_u32..).zip(load.units.iter()).map(unit).collect()
+    (0_u32..).zip(load.units.iter()).skip(from).map(unit).collect()
+}
+
+/// Adds to a list what the log has beyond it, and gives what was added.
+pub fn take_in(list: &UnitList, open: &StagedLoad, places: &Places) -> Result<Vec<SourceUnit>, Error> {
+    let known = list.len();
+    let found = thaw(open, places, known)?;
+    list.add(known, &found);
+    Ok(found)
+}
+
+/// About how many units a load will have in all, and their bytes.
+pub fn outlook(units: &[SourceUnit], uncut: &[SourceUnit], range_bytes: u64) -> (usize, u64) {
+    let bytes = |units: &[SourceUnit]| units.iter().map(|unit| unit.bytes).sum::<u64>();
+    let ranges: u64 = uncut.iter().map(|rest| rest.bytes.div_ceil(range_bytes.max(1))).sum();
+    (usize_of(u64_of(units.len()) + ranges), bytes(units) + bytes(uncut))
+}
+
+/// What is in no unit yet, a piece a file.
+pub fn uncut_of(open: &StagedLoad, places: &Places) -> Result<Vec<SourceUnit>, Error> {
+    open.uncut().map(|(file, rest)| Ok(piece_of(places.of(file)?, rest))).collect()
+}
+
+/// Bytes of a file as a unit.
+pub fn piece_of(file: usize, range: Range<u64>) -> SourceUnit {
+    let bytes = range.end - range.start;
+    SourceUnit { file, row_groups: None, range: Some(range), bytes, rows: None, share: None }
 }
 
 fn gone(load: &StagedLoad, frozen: &StagedFile) -> Error {
