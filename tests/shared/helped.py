@@ -2,9 +2,10 @@
 """Kills and stops servers that help with loads at random moments, and counts what was loaded.
 
 Usage: helped.py BINARY [LOADS=20] [--seed N] [--faults kill,stop,none,coordinator] [--files N] [--rows N] [--servers N]
-                 [--format Parquet]
+                 [--formats Parquet,CSV]
 
-Text (CSV, TSV, JSONEachRow) is cut into ranges while it is read; its cells hold line ends and quotes.
+Formats take turns. Text (CSV, TSV, JSONEachRow) has the same rows in two files, which are cut into ranges while they are read; its cells hold
+line ends and quotes.
 
 Three servers of one bucket have ports for each other. Each load is an INSERT SELECT of all files into a new table, sent to a random
 server. A helper is killed with -9 or stopped for eight seconds meanwhile: the statement succeeds, and every row is there once, on all
@@ -27,14 +28,20 @@ PAYLOAD = "concat('payload ', toString(hash), '\\n\"a\", ', char(92), '\\t\\r\\n
 COLUMNS = "file UInt64, row UInt64, hash UInt64, payload String"
 
 
-def source(files, given):
+def source(files, form):
     """With credentials, which go to the helpers and nowhere else."""
-    return f"s3('s3://{BUCKET}/source/{files}', '{KEYS[0]}', '{KEYS[1]}', '{given['format']}', '{COLUMNS}')"
+    return f"s3('s3://{BUCKET}/{form}/{files}', '{KEYS[0]}', '{KEYS[1]}', '{form}', '{COLUMNS}')"
+
+
+def amounts(given, form):
+    """Files, and the rows of each."""
+    files, rows = given["files"], given["rows"]
+    return (files, rows) if form == "Parquet" else (2, files * rows // 2)
 
 
 def options(words):
     given = {"seed": 1, "faults": "kill,stop,none,coordinator", "files": 24, "rows": 100_000, "servers": 3,
-             "format": "Parquet"}
+             "formats": "Parquet,CSV"}
     plain = []
     words = iter(words)
     for word in words:
@@ -51,6 +58,8 @@ class Trial:
 
     def __init__(self, root, number, fault, dice, given):
         self.root, self.number, self.fault, self.dice, self.given = root, number, fault, dice, given
+        forms = given["formats"].split(",")
+        self.form = forms[number % len(forms)]
         self.table, self.label = f"t{number}", f"load-{number}"
         self.error = None
 
@@ -62,7 +71,7 @@ class Trial:
         # Text is cut into ranges of four such pieces.
         settings = "SETTINGS load_stage_min_bytes = 1, min_chunk_bytes_for_parallel_parsing = 65536"
         label = f" WITH LABEL `{self.label}`" if self.fault == "coordinator" else ""
-        insert = f"INSERT INTO {self.table}{label} SELECT * FROM {source('*', self.given)} {settings}"
+        insert = f"INSERT INTO {self.table}{label} SELECT * FROM {source('*', self.form)} {settings}"
         loading = threading.Thread(target=self.send, args=(coordinator, insert), daemon=True)
         began = time.monotonic()
         loading.start()
@@ -97,13 +106,19 @@ class Trial:
         node.query(insert, timeout=120)
 
     def check(self):
-        files, rows = self.given["files"], self.given["rows"]
+        files, rows = amounts(self.given, self.form)
         sql = (f"SELECT count(), uniqExact(file, row), countIf(hash != {HASH} OR payload != {PAYLOAD})"
                f" FROM {self.table}{CONSISTENT}")
         for node in self.root.nodes:
             found = node.rows(sql)
             if found != [[str(files * rows), str(files * rows), "0"]]:
                 raise SystemExit(f"load {self.number} ({self.fault}): {found} on server {node.number}, not {files * rows} rows")
+
+
+def times_helped(root):
+    """How often a server helped to the end, as far as those that run remember."""
+    sql = "SELECT count() FROM system.query_log WHERE type = 'QueryFinish' AND client_name = 'peer'"
+    return sum(int(node.query(sql)) for node in root.nodes)
 
 
 def main():
@@ -117,23 +132,29 @@ def main():
         root.server_arguments += ["--config", str(allowed)]
         root.start(given["servers"])
         first = root.nodes[0]
-        for file in range(given["files"]):
-            first.query(
-                f"INSERT INTO FUNCTION {source(f'{file:03}', given)} SELECT toUInt64({file}) AS file, "
-                f"number AS row, {HASH} AS hash, {PAYLOAD} AS payload FROM numbers({given['rows']})")
+        for form in given["formats"].split(","):
+            files, rows = amounts(given, form)
+            for file in range(files):
+                first.query(
+                    f"INSERT INTO FUNCTION {source(f'{file:03}', form)} SELECT toUInt64({file}) AS file, "
+                    f"number AS row, {HASH} AS hash, {PAYLOAD} AS payload FROM numbers({rows})")
         # Servers hear of each other with the second beat.
         time.sleep(6)
         given["seconds"] = 0
         given["seconds"] = max(Trial(root, 0, "none", dice, given).run() for _ in range(1))
+        # A server that is killed forgets whom it helped.
+        helped = times_helped(root)
+        if not helped:
+            raise SystemExit("no server has helped")
         counts, took = {}, {}
         for number in range(1, loads + 1):
-            fault = faults[number % len(faults)]
+            # Every fault meets every format.
+            fault = faults[number // len(given["formats"].split(",")) % len(faults)]
             seconds = Trial(root, number, fault, dice, given).run()
             counts[fault] = counts.get(fault, 0) + 1
             took[fault] = max(took.get(fault, 0), seconds)
             time.sleep(dice.uniform(0, 6))
-        helped = sum(int(node.query("SELECT count() FROM system.query_log WHERE type = 'QueryFinish' AND client_name = 'peer'"))
-                     for node in root.nodes)
+        helped = max(helped, times_helped(root))
         for node in root.nodes:
             left = node.rows(f"SELECT label, state FROM system.loads WHERE state IN ('LOADING', 'INTERRUPTED'){CONSISTENT}")
             if left:
@@ -141,9 +162,7 @@ def main():
         alarms = root.alarms()
         if alarms:
             raise SystemExit("\n".join(alarms[:10]))
-        if not helped:
-            raise SystemExit("no server has helped")
-        print(f"{loads} loads of {given['files']} files, {counts}, slowest {({k: round(v, 1) for k, v in took.items()})} s; "
+        print(f"{loads} passed, 0 failed: loads of {given['files'] * given['rows']} rows, {counts}, slowest {({k: round(v, 1) for k, v in took.items()})} s; "
               f"{helped} times a server helped to the end; every row once")
 
 

@@ -1,7 +1,7 @@
 """cargo xtask bench scale: three small servers of one bucket beside one of the same size.
 
 Each server is a process in a network namespace of its own, with half a core, a gigabyte and an equal link (token bucket); the store is
-outside, on what is left of the machine. One statement loads posts: 16 files, and one large file. A ratio above 1 is the time of one
+outside, on what is left of the machine. One statement loads posts: 16 files, one large file of Parquet, and one of CSV. A ratio above 1 is the time of one
 server over that of three. A run in which the servers did not get their share of the processor is thrown away. Needs root, `ip` and
 `tc`; what it makes is taken away again. Processes on one machine: no network above the links, no store that grows with its readers.
 """
@@ -20,7 +20,7 @@ import posts
 import report
 
 SERVERS = 3
-CORES, MEMORY_BYTES, LINK_MBIT = 0.5, 1 << 30, 400
+CORES, MEMORY_BYTES, LINK_MBIT = 0.5, 1 << 30, int(os.environ.get("LINK_MBIT", 400))
 PERIOD_US = 100_000
 NETWORK, BRIDGE = "10.77.0", "gristmill0"
 PORT, PEER_PORT = 8123, 9500
@@ -247,15 +247,23 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     out = report.Report("scale", f"--rows {args.rows} --rounds {args.rounds}")
     report.heading(12)
-    folder, store = os.path.join(args.cache, "scale"), os.path.join(args.cache, "scale-store")
+    folder, store = os.path.join(args.cache, "scale"), os.path.join(args.cache, f"scale-store-{args.rows}")
     for name, files in (("posts16", 16), ("posts1", 1)):
         target = os.path.join(store, "bench", name)
         if not os.path.exists(target + ".complete"):
             shutil.rmtree(target, ignore_errors=True)
             run(args.binary, "generate", "posts", "--rows", str(args.rows), "--files", str(files), "--to", target)
             write(target + ".complete", "")
+    text = os.path.join(store, "bench", "posts.csv")
+    if not os.path.exists(text + ".complete"):
+        source = os.path.join(store, "bench", "posts1", "*.parquet")
+        if os.path.exists(text):
+            os.remove(text)
+        run(args.binary, "local", "-q", f"INSERT INTO FUNCTION file('{text}', 'CSVWithNames') SELECT * FROM file('{source}')")
+        write(text + ".complete", "")
     places = (folder, store)
-    for title, pattern in (("load of 16 files", "posts16/*.parquet"), ("load of one Parquet file", "posts1/*.parquet")):
+    loads = (("16 files", "posts16/*.parquet"), ("one Parquet file", "posts1/*.parquet"), ("one CSV file", "posts.csv"))
+    for title, pattern in ((f"load of {files}", pattern) for files, pattern in loads):
         one, three = [], []
         for _ in range(args.rounds):
             one.append(measure(args, 1, pattern, args.rows, places))

@@ -19,8 +19,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use commitlog::{
-    AppendRefused, CommitLog, Deliver, LocalLog, LogConfig, LogError, LogFolder, LogTail, OpenedLog,
-    RecentRecords, ReplayedRecord,
+    AppendRefused, CommitLog, Courtesy, Deliver, LocalLog, LogConfig, LogError, LogFolder, LogTail,
+    OpenedLog, RecentRecords, ReplayedRecord,
 };
 use host::{Host, random};
 use model::saturating::u64_of;
@@ -148,6 +148,7 @@ pub struct Catalog {
     elsewhere: OnceLock<Box<dyn Elsewhere>>,
     /// The newest records as bytes.
     recent: Option<Arc<RecentRecords>>,
+    courtesy: Option<Arc<Courtesy>>,
     /// As the log has written it down.
     held_until_ms: AtomicU64,
 }
@@ -223,7 +224,7 @@ impl Catalog {
         let Recovered { state, from, .. } = recovered;
         // The lock is ours now: nobody is writing these.
         home.remove_leftovers()?;
-        let (tail, recent) = (log.tail(), log.recent());
+        let (tail, recent, courtesy) = (log.tail(), log.recent(), log.courtesy());
         let seq = state.seq();
         Ok(Catalog {
             host: host.clone(),
@@ -248,6 +249,7 @@ impl Catalog {
             company: Mutex::default(),
             elsewhere: OnceLock::new(),
             recent,
+            courtesy,
             held_until_ms: AtomicU64::new(held_until_ms),
         })
     }

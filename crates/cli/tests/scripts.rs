@@ -69,6 +69,12 @@ fn nothing_is_lost_when_a_server_of_a_shared_root_dies() {
 }
 
 #[test]
+fn a_load_that_servers_share_is_whole_whatever_becomes_of_them() {
+    let faults = ["--faults", "kill,coordinator", "--files", "12", "--rows", "30000"].map(str::to_owned);
+    run_with_binary("json", "shared/helped.py", &[&[amount("4", "100")], faults.as_slice()].concat());
+}
+
+#[test]
 fn a_label_repeated_after_kill_nine_is_there_once() {
     run_with_binary("json", "crash/labels9.py", &[amount("10", "300"), "7".to_owned()]);
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::courtesy::Courtesy;
 use crate::error::{AppendError, LogError, LogFinding};
 use crate::recent::RecentRecords;
 use crate::replay::ReplayedRecord;
@@ -68,6 +69,11 @@ pub trait CommitLog: Send {
 
     /// The newest records as bytes, for others who append; `None` where nobody else does.
     fn recent(&self) -> Option<Arc<RecentRecords>> {
+        None
+    }
+
+    /// How this writer is asked to let others go first; `None` where nobody else appends.
+    fn courtesy(&self) -> Option<Arc<Courtesy>> {
         None
     }
 

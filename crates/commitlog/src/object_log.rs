@@ -17,6 +17,7 @@ use bytes::Bytes;
 use host::{Created, Host, Objects, random};
 
 use crate::commit_log::{AppendTimes, Appended, CommitLog, LogTail};
+use crate::courtesy::Courtesy;
 use crate::error::{AppendError, AppendRefused, LogError};
 use crate::recent::RecentRecords;
 use crate::record::{self, Envelope, Record};
@@ -61,6 +62,8 @@ const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// Whoever met another writer in this time lets the others go first after a success.
 const COMPANY: Duration = Duration::from_secs(1);
+/// In so many times as long as one creation takes whoever asks for his turn has read this record, and created his.
+const TURN: u32 = 3;
 
 /// See the module.
 pub struct ObjectLog {
@@ -81,6 +84,7 @@ pub struct ObjectLog {
     /// How long the last successful creation took; the turn of the others comes after it.
     last_put: Option<Duration>,
     recent: Arc<RecentRecords>,
+    courtesy: Arc<Courtesy>,
 }
 
 /// A record on its way.
@@ -102,6 +106,10 @@ impl ObjectLog {
     /// Lets others go first for a moment: whoever is nearest to the store would win every time.
     fn yield_to_others(&mut self) {
         let now = self.host.clock.monotonic();
+        if self.courtesy.lasts(now) {
+            let turn = self.last_put.take().unwrap_or_default().saturating_mul(TURN);
+            return self.host.clock.sleep(turn);
+        }
         let in_company = self.company.is_some_and(|seen| now.saturating_sub(seen) < COMPANY);
         if let (true, Some(put)) = (in_company, self.last_put.take()) {
             let micros = u64::try_from(put.as_micros()).unwrap_or(0);
@@ -340,6 +348,10 @@ impl CommitLog for ObjectLog {
     fn tail(&self) -> Option<Arc<dyn LogTail>> {
         let (host, objects) = (self.host.clone(), Arc::clone(&self.objects));
         Some(Arc::new(ObjectTail { host, objects, config: self.config }))
+    }
+
+    fn courtesy(&self) -> Option<Arc<Courtesy>> {
+        Some(Arc::clone(&self.courtesy))
     }
 
     fn recent(&self) -> Option<Arc<RecentRecords>> {

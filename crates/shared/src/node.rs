@@ -69,6 +69,8 @@ pub struct Report {
     pub damaged: Vec<String>,
     /// Tables whose merges are to rest for it, as they are shown.
     pub resting: Vec<String>,
+    /// It has something to append, and others come first all the time.
+    pub is_outrun: bool,
     /// Why it cannot follow the log; empty if it can.
     pub broken: String,
     /// Statements it is running.
@@ -276,6 +278,7 @@ fn encode(report: &Report) -> Bytes {
     line(&mut text, "writes_since_ms", &report.writes_since_ms);
     line(&mut text, "queries", &report.queries);
     line(&mut text, "works", &report.works);
+    line(&mut text, "is_outrun", &report.is_outrun);
     line(&mut text, "broken", &report.broken);
     report.exports.iter().for_each(|export| line(&mut text, "export", export));
     report.damaged.iter().for_each(|table| line(&mut text, "damaged", table));
@@ -299,6 +302,7 @@ fn decode(bytes: &[u8]) -> Option<Report> {
             "queries" => report.queries = value.parse().ok()?,
             "broken" => value.clone_into(&mut report.broken),
             "works" => report.works = value.parse().ok()?,
+            "is_outrun" => report.is_outrun = value.parse().ok()?,
             "export" => report.exports.push(value.to_owned()),
             "damaged" => report.damaged.push(value.to_owned()),
             "resting" => report.resting.push(value.to_owned()),

@@ -18,6 +18,8 @@ use crate::error::SharedError;
 use crate::known_seq::KnownSeq;
 use crate::node::{FORGOTTEN_MS, Member, Report};
 
+/// So long whoever lost against others asks for his turn.
+const OUTRUN: Duration = Duration::from_secs(5);
 /// While statements come, the end of the log is looked at so often.
 pub const LOOKED_MAX: Duration = Duration::from_millis(100);
 /// While none come.
@@ -90,6 +92,8 @@ pub struct Sharing {
     swept: Mutex<Option<Duration>>,
     /// What the next process in this folder is told.
     known: KnownSeq,
+    /// When this process lost too often against others who append.
+    outrun: Mutex<Option<Duration>>,
     /// Why the log cannot be followed: a record is not what it should be.
     broken: Mutex<Option<String>>,
     /// What of that the others have been told.
@@ -103,6 +107,7 @@ impl Sharing {
             member,
             counts,
             resting: Arc::default(),
+            outrun: Mutex::default(),
             addresses,
             peer: Mutex::default(),
             looked,
@@ -240,6 +245,21 @@ impl Sharing {
     pub fn is_resting(&self, table: TableId) -> bool {
         let name = table.to_string();
         self.member.of_others(|report| report.resting.clone()).contains(&name)
+    }
+
+    /// This process does not get its turn to append. True if that was not known yet: then it is to be told at once.
+    pub fn note_outrun(&self, now: Duration) -> bool {
+        self.outrun.lock().replace(now).is_none_or(|noted| now.saturating_sub(noted) >= OUTRUN)
+    }
+
+    /// Whether others are to let this process go first.
+    pub fn is_outrun(&self, now: Duration) -> bool {
+        self.outrun.lock().is_some_and(|noted| now.saturating_sub(noted) < OUTRUN)
+    }
+
+    /// Whether another process asks for its turn.
+    pub fn outruns_others(&self) -> bool {
+        self.member.nodes().iter().any(|node| !node.is_me && node.is_active && node.report.is_outrun)
     }
 
     pub fn duties(&self) -> Duties {

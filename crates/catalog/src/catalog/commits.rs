@@ -30,7 +30,9 @@ use crate::state::{Moment, State};
 use model::{Seq, TxnId};
 
 /// Rounds of a group that others outrun. Each is a record of somebody, so the database goes on; who loses that often is told.
-const ROUNDS_MAX: u32 = 64;
+const ROUNDS_MAX: u32 = 512;
+/// Whoever lost so often asks for his turn, and again after as many.
+const ROUNDS_PATIENT: u32 = 4;
 /// How often rows that others outran are handed to whoever did.
 const HANDED_MAX: u32 = 8;
 
@@ -260,6 +262,9 @@ impl Catalog {
             }
             if self.is_accompanied() {
                 open.hand_back();
+            }
+            if (round + 1) % ROUNDS_PATIENT == 0 {
+                self.ask_for_turn();
             }
         }
         Err(Failure::Outrun)

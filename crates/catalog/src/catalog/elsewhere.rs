@@ -22,6 +22,8 @@ use crate::op_format::{decode_transaction, encode_transaction};
 
 /// Records of somebody else that are older say nothing of what comes.
 const COMPANY: Duration = Duration::from_secs(1);
+/// Whoever was asked to let others go first does so for longer than two times that others say how they are doing.
+const COURTESY: Duration = Duration::from_secs(12);
 /// Rows of more bytes are not sent around.
 const SENT_BYTES_MAX: u64 = 1 << 20;
 
@@ -50,6 +52,10 @@ pub trait Elsewhere: Send + Sync + Debug {
     /// Has whoever appends with this mark commit the rows, and takes in the records that it tells of ([`Catalog::take_told`]). False
     /// if it could not be asked; whatever the answer is, the log says what became of them.
     fn commit(&self, writer: RecordWriter, rows: SentRows) -> BoxFuture<'_, bool>;
+
+    /// Asks whoever appends with this mark to let others go first ([`Catalog::give_way`]), in whatever way there is. Called on the
+    /// thread that commits, which waits for nobody.
+    fn outrun_by(&self, writer: RecordWriter);
 }
 
 /// Who appended last, if it was not this process.
@@ -120,12 +126,26 @@ impl Catalog {
         let _first = self.elsewhere.set(elsewhere);
     }
 
+    /// Somebody else has something to append, and does not get his turn.
+    pub fn give_way(&self) {
+        if let Some(courtesy) = &self.courtesy {
+            courtesy.extend(self.host.clock.monotonic() + COURTESY);
+        }
+    }
+
+    /// Asks for a turn, of whoever appended last.
+    pub(super) fn ask_for_turn(&self) {
+        if let (Some(elsewhere), Some(writer)) = (self.elsewhere.get(), self.company()) {
+            elsewhere.outrun_by(writer);
+        }
+    }
+
     /// Has another process commit it, if one is appending; else, or if it did not, the transaction comes back.
     pub(super) async fn elsewhere(&self, mut transaction: Transaction) -> Result<CommitReport, Transaction> {
         let (Some(elsewhere), Some(writer)) = (self.elsewhere.get(), self.company()) else {
             return Err(transaction);
         };
-        if !is_sendable(&transaction) {
+        if !is_sendable(&transaction) || !elsewhere.reaches(writer) {
             return Err(transaction);
         }
         let id = transaction.id;

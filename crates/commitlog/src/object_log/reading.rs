@@ -52,6 +52,7 @@ impl ObjectLog {
             company: None,
             last_put: None,
             recent: Arc::default(),
+            courtesy: Arc::default(),
         };
         // Whatever is found missing from here on was deleted later.
         let begun = Proof::now(host);

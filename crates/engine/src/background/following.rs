@@ -89,6 +89,9 @@ pub(crate) fn tell(services: &Services, sharing: &Sharing) -> Result<(), Error> 
     let damaged = sharing.member.of_others(|report| report.damaged.clone());
     let tables = damaged.iter().filter_map(|table| TableId::parse(table));
     services.store.health().set_damaged_elsewhere(tables.collect());
+    if sharing.outruns_others() {
+        services.catalog.give_way();
+    }
     Ok(())
 }
 
@@ -136,6 +139,10 @@ pub(crate) fn report(services: &Services) -> Report {
         exports: services.exports.ids().iter().map(ToString::to_string).collect(),
         damaged: services.store.health().damaged_tables().iter().map(ToString::to_string).collect(),
         resting: services.sharing.as_ref().map_or_else(Vec::new, Sharing::resting),
+        is_outrun: services
+            .sharing
+            .as_ref()
+            .is_some_and(|sharing| sharing.is_outrun(services.host.clock.monotonic())),
         works: services.config.background && !services.catalog.is_poisoned(),
         queries: model::saturating::u64_of(services.processes.running().len()),
         ..Report::default()

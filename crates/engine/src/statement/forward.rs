@@ -16,6 +16,7 @@ use model::{Seq, TableId};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use crate::background::following;
 use crate::context::services::Services;
 
 /// Calls to one server at a time: while some wait for their record the next is filled.
@@ -60,16 +61,37 @@ impl Forwarding {
             return None;
         }
         drop(failed);
-        let nodes = services.sharing.as_ref()?.member.nodes();
-        let node =
-            nodes.into_iter().find(|node| node.id.mark() == writer && node.is_active && !node.is_me)?;
-        let is_same = node.report.version == env!("CARGO_PKG_VERSION") && !node.report.peer.is_empty();
-        let peer = is_same.then_some(Peer { id: node.id.0, address: node.report.peer })?;
+        let peer = peer_of(&services, writer)?;
         let (lane, parcels) = mpsc::unbounded_channel();
         lanes.retain(|_, lane| !lane.is_closed());
         lanes.insert(writer, lane.clone());
         services.runtimes.spawn_io("forward", carry(Weak::clone(&self.services), peer, parcels));
         Some(lane)
+    }
+}
+
+/// How a server is reached, if it has a port.
+fn peer_of(services: &Services, writer: RecordWriter) -> Option<Peer> {
+    services.peers.get()?;
+    let nodes = services.sharing.as_ref()?.member.nodes();
+    let node = nodes.into_iter().find(|node| node.id.mark() == writer && node.is_active && !node.is_me)?;
+    let is_same = node.report.version == env!("CARGO_PKG_VERSION") && !node.report.peer.is_empty();
+    is_same.then_some(Peer { id: node.id.0, address: node.report.peer })
+}
+
+/// Asks a server over its port to let others go first; false if it has none, or does not answer.
+async fn ask_for_turn(services: &Services, writer: RecordWriter) -> bool {
+    let (Some(peers), Some(peer)) = (services.peers.get(), peer_of(services, writer)) else { return false };
+    let nothing = CommitRequest { seq: services.catalog.seq().0, rows: Vec::new() };
+    peers.commit(&peer, nothing).await.is_ok()
+}
+
+/// Says in the bucket that this server does not get its turn; the others hear of it with their next beat.
+fn tell_outrun(services: &Services) {
+    let Some(sharing) = &services.sharing else { return };
+    if sharing.note_outrun(services.host.clock.monotonic()) {
+        // The next beat says it.
+        let _told = following::tell(services, sharing);
     }
 }
 
@@ -100,6 +122,16 @@ impl Elsewhere for Forwarding {
             answered.unwrap_or(false)
         }
         .boxed()
+    }
+
+    fn outrun_by(&self, writer: RecordWriter) {
+        let Some(services) = self.services.upgrade() else { return };
+        let runtimes = services.runtimes.clone();
+        runtimes.clone().spawn_io("forward", async move {
+            if !ask_for_turn(&services, writer).await {
+                let _told = runtimes.spawn_blocking("beat", move || tell_outrun(&services)).await;
+            }
+        });
     }
 }
 
@@ -172,6 +204,11 @@ pub(crate) async fn committed(
     let rows: Option<Vec<SentRows>> = request.rows.into_iter().map(sent).collect();
     let rows = rows.ok_or("a table is named by 16 bytes")?;
     let catalog = &services.catalog;
+    if rows.is_empty() {
+        // Whoever asks for nothing asks for his turn.
+        catalog.give_way();
+        return Ok(CommitAnswer { seq: catalog.seq().0, frames: Vec::new() });
+    }
     let frames =
         catalog.commit_for_others(Seq(request.seq), rows).await.map_err(|error| error.to_string())?;
     services.has_followed();

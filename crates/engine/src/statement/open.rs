@@ -38,6 +38,7 @@ use crate::context::services::{Services, SourceCaches};
 use crate::export::journal;
 use crate::mutate::ttl;
 use crate::planning::stops::with_stops;
+use crate::statement::forward::Forwarding;
 use crate::statement::opened::{self, Opened};
 use boundary::planners::Planners;
 use sources::schema_file;
@@ -139,6 +140,9 @@ impl Database {
         let services = &self.services;
         journal::finish_leftovers(services);
         schema_file::restore(services.host.disk.as_ref(), services.root(), &services.sources.schemas);
+        if services.sharing.is_some() {
+            services.catalog.ask_elsewhere(Box::new(Forwarding::new(services)));
+        }
         let mut running = following::start(services);
         if services.config.background {
             running.extend(loops::start(services, ttl::round));

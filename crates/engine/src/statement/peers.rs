@@ -10,7 +10,7 @@ use model::ErrorCode;
 
 use crate::background::following;
 use crate::context::database::Database;
-use crate::statement::forward::Forwarding;
+
 use crate::statement::help::ForPeers;
 
 impl Database {
@@ -40,7 +40,6 @@ impl Database {
         *sharing.peer.lock() = told;
         // Opened once: a second port would be another server.
         let _first = services.peers.set(Arc::new(Peers::new(me)));
-        services.catalog.ask_elsewhere(Box::new(Forwarding::new(services)));
         let telling = Arc::clone(services);
         let told = services.runtimes.spawn_blocking("beat", move || {
             telling.sharing.as_ref().map(|sharing| following::tell(&telling, sharing))

@@ -13,7 +13,7 @@ use blocks::BlockScan;
 use csv::CsvScan;
 
 use crate::kind::FormatKind;
-use crate::rows::splitter::is_csv;
+use crate::rows::splitter::{is_csv, is_tsv};
 use crate::scan::find::{differs, each_marked};
 use crate::settings::FormatSettings;
 
@@ -43,7 +43,10 @@ impl RecordBoundaries {
         let skips_bad_rows = settings.allow_errors_num > 0 || settings.allow_errors_ratio_billionths > 0;
         // The scan knows no lone CR as the end of a row.
         let cr_ends_rows = is_csv(kind) && settings.csv_cr_ends_row;
-        if skips_bad_rows || cr_ends_rows {
+        // Empty lines are none at the end of the file, and rows everywhere else.
+        let skips_end = is_csv(kind) && settings.delimited.csv_skip_trailing_empty_lines
+            || is_tsv(kind) && settings.delimited.tsv_skip_trailing_empty_lines;
+        if skips_bad_rows || cr_ends_rows || skips_end {
             return None;
         }
         let syntax = match kind.of_plain_values() {

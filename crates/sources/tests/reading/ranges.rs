@@ -168,3 +168,18 @@ fn a_row_that_cannot_be_read_is_named_by_its_range() {
         fixture.rows_of(&table, &units[..at]).is_ok() && fixture.rows_of(&table, &units[at + 1..]).is_ok()
     );
 }
+
+#[test]
+fn an_array_behind_objects_is_no_row_wherever_the_file_is_cut() {
+    let mut fixture = Fixture::new();
+    small_ranges(&mut fixture);
+    let objects = file("JSONEachRow", 12_000);
+    let array = format!("[\n{}]\n", objects.replace("}\n", "},\n"));
+    for text in [format!("{objects}{array}"), array] {
+        fixture.server.put("b", "array", text.clone());
+        let table = fixture.s3("b/array", &["JSONEachRow", COLUMNS]).unwrap();
+        let whole = fixture.units(&table, 1 << 30).map_err(|error| error.to_string().len() > 10);
+        let parts = fixture.rows_of(&table, &ranges(&fixture, &table, 0));
+        assert_eq!(parts.is_ok(), whole.is_ok(), "{}", &text[..20]);
+    }
+}

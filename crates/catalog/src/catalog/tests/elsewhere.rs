@@ -101,6 +101,16 @@ impl Elsewhere for Desk {
         };
         std::future::ready(answered).boxed()
     }
+
+    fn outrun_by(&self, writer: RecordWriter) {
+        let to = usize::try_from(u64::from_be_bytes(writer).wrapping_sub(1)).unwrap_or(usize::MAX);
+        // Some calls do not arrive.
+        if self.post.below(2) == 0
+            && let Some(catalog) = self.post.boxes.lock().get(to).and_then(Weak::upgrade)
+        {
+            catalog.give_way();
+        }
+    }
 }
 
 impl Desk {

@@ -256,9 +256,9 @@ fn who_loses_too_often_is_told_and_the_database_goes_on() {
     assert_eq!(commit(&catalog, vec![inline_rows(table(), 1)]), Seq(5));
     store.lock().rivals = 1000;
     let error = catalog.commit(labelled()).unwrap_err();
-    assert!(matches!(error, CatalogError::Outrun(64)), "{error}");
+    assert!(matches!(error, CatalogError::Outrun(512)), "{error}");
     store.lock().rivals = 0;
-    assert_eq!(catalog.commit(labelled()).unwrap(), CommitOutcome::Committed(Seq(5 + 64 + 1)));
+    assert_eq!(catalog.commit(labelled()).unwrap(), CommitOutcome::Committed(Seq(5 + 512 + 1)));
     assert_eq!(state_of(&catalog), replayed(&store, catalog.seq()));
 }
 

@@ -61,10 +61,11 @@ impl Cutting {
             }
             let known = self.list.len();
             let Err(error) = self.rest_of(&open).await else { continue };
-            // Another server goes on with the same load, and was faster.
-            if self.open()?.units.len() <= known {
+            let now = self.open()?;
+            if !now.is_sealed && now.units.len() <= known {
                 return Err(error);
             }
+            // Another server goes on with the same load, and was faster.
         }
     }
 
@@ -76,7 +77,9 @@ impl Cutting {
     fn take_in(&self, open: &StagedLoad) -> Result<(), Error> {
         let known = self.list.len();
         let found = take_in(&self.list, open, &self.places)?;
-        self.leases.add((known..).zip(&found).map(unit_of).collect());
+        let units = (known..).zip(&found).map(unit_of);
+        // Whoever else goes on with the load may have staged some already.
+        self.leases.add(units.filter(|unit| !open.is_covered(unit.id.0)).collect());
         Ok(())
     }
 

@@ -174,10 +174,11 @@ impl Remote {
         let at = number as usize;
         if self.all.get(at).is_none() {
             workers::catch_up(&self.services).await;
-            let open = self.services.catalog.snapshot().load(self.load)?;
-            take_in(&self.all, &open, &self.places).ok()?;
         }
-        self.all.get(at).as_ref().map(|unit| unit_of((at, unit)))
+        let open = self.services.catalog.snapshot().load(self.load)?;
+        take_in(&self.all, &open, &self.places).ok()?;
+        // Whoever else goes on with the load may have staged it meanwhile.
+        self.all.get(at).filter(|_| !open.is_covered(number)).as_ref().map(|unit| unit_of((at, unit)))
     }
 }
 

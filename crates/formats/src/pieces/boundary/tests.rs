@@ -60,6 +60,16 @@ fn settings_decide_what_a_quote_is() {
     ] {
         assert!(RecordBoundaries::new(FormatKind::Csv, &settings).is_none());
     }
+    // Empty lines are skipped at the end of the file, and nowhere else.
+    let mut skips = FormatSettings::default();
+    skips.delimited.csv_skip_trailing_empty_lines = true;
+    for (kind, is_cut) in [(FormatKind::CsvWithNames, false), (FormatKind::TabSeparated, true)] {
+        assert_eq!(RecordBoundaries::new(kind, &skips).is_some(), is_cut);
+    }
+    skips.delimited.tsv_skip_trailing_empty_lines = true;
+    for kind in [FormatKind::TabSeparated, FormatKind::TabSeparatedRawWithNames] {
+        assert!(RecordBoundaries::new(kind, &skips).is_none());
+    }
     assert!(RecordBoundaries::new(FormatKind::Values, &FormatSettings::default()).is_none());
 }
 

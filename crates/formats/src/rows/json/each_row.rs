@@ -330,6 +330,11 @@ impl SplitRows for JsonObjects {
         self.return_to(before, end);
         Ok(end)
     }
+
+    fn start_in_the_middle(&mut self) {
+        // Only the first bytes of a file begin an array of all rows.
+        self.started = true;
+    }
 }
 
 /// Splitter of rows that are lists: `[1, "a"]` of JSONCompactEachRow, `(1, 'a')` of Values.
