@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use boundary::error::{Error, ErrorKind};
+use boundary::error::{Error, ErrorKind, into_datafusion};
 use boundary::ledgers::loads::LoadAttempt;
 use catalog::Op;
 use datafusion::execution::SendableRecordBatchStream;
@@ -14,6 +14,7 @@ use futures::StreamExt;
 use load::UnitSource;
 use mergetree::write::PartSink;
 use model::{LoadId, SealedPart};
+use physical::adopt::{AdoptExec, Stages};
 use physical::nodes::unit_ends::{UnitEnd, UnitEnds};
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +24,7 @@ use crate::target::SinkTarget;
 /// What the sinks of one attempt share.
 pub struct Staging {
     pub load: LoadId,
-    pub target: SinkTarget,
+    pub target: Arc<SinkTarget>,
     pub ends: Arc<UnitEnds>,
     /// Stored bytes of ended units from which a sink stages them.
     pub stage_bytes_min: u64,
@@ -125,6 +126,31 @@ async fn run(mut input: SendableRecordBatchStream, staging: &Staging, stream: us
     }
     let (taken, ended) = (pending.rows_taken, pending.ends.iter().map(|end| end.rows).sum::<u64>());
     Err(Error::internal(format!("a sink took {taken} rows of units that have {ended}")))
+}
+
+impl Stages for Staging {
+    fn bytes_min(&self) -> u64 {
+        self.stage_bytes_min
+    }
+
+    fn note_read(&self, unit: u32) {
+        self.attempt.read.lock().insert(unit);
+    }
+
+    fn stage(&self, units: Vec<u32>, parts: Vec<SealedPart>, rows: u64) -> datafusion::common::Result<()> {
+        stage(self, units, parts, rows).map_err(into_datafusion)
+    }
+}
+
+/// Adopts and stages what one stream is given. An error stops the other sinks, too.
+pub async fn adopt_units(
+    plan: Arc<AdoptExec>,
+    staging: Arc<Staging>,
+    stream: usize,
+    batch_rows: usize,
+) -> Result<(), Error> {
+    let adopted = plan.stage(stream, batch_rows, Arc::clone(&staging) as _).await.map_err(Error::from);
+    adopted.inspect_err(|_| staging.stop.cancel())
 }
 
 /// Commits that these units are in these parts. Blocks for one fsync.

@@ -20,3 +20,4 @@ pub mod stored;
 pub mod reserved;
 pub mod system_rows;
 pub mod virtual_columns;
+pub mod labels;

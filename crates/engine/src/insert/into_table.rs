@@ -24,7 +24,6 @@ use crate::context::execution::Execution;
 use crate::context::pressure::{wait_for_flushes, wait_for_merges};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
-use crate::insert::adopting::adoption_of;
 use crate::insert::drained::{drain_into, has_few_rows};
 use crate::insert::named::Named;
 use crate::insert::planned_sinks::write_planned;
@@ -33,6 +32,7 @@ use crate::insert::sink_settings::{keep_order, partitions_max, sink_settings, si
 use crate::insert::staging::{ToStage, to_stage};
 use crate::insert::values::value_rows;
 use crate::insert::with_views::{self, Incoming};
+use crate::load::adopting::adoption_of;
 use crate::load::staged::{self, StagedInsert};
 use crate::query::load_source::{read_by_units, resumable_source};
 use crate::query::select::{PlannedQuery, plan_into, stream_of};

@@ -5,7 +5,6 @@
 pub(crate) mod values;
 pub(crate) mod rows;
 pub(crate) mod sink_settings;
-pub(crate) mod adopting;
 mod planned_sinks;
 pub(crate) mod named;
 mod staging;

@@ -18,7 +18,7 @@ use sinks::target::SinkTarget;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
-use crate::insert::adopting::adoption_of;
+use crate::load::adopting::adoption_of;
 
 /// Runs a plan into the target.
 pub(crate) async fn write_planned(

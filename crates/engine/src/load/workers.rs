@@ -12,7 +12,7 @@ use boundary::ledgers::loads::Given;
 use boundary::secrets::text::masked;
 use cluster::{Peer, PeerError, Peers, Read, Report, Setting, WorkFailed, WorkOrder};
 use load::Holder;
-use model::saturating::usize_of;
+use model::saturating::{u64_of, usize_of};
 use model::{ErrorCode, LoadId, Seq, TableDef, TableEngine};
 use sources::{ObjectTable, SourceUnit};
 use tokio::task::JoinHandle;
@@ -26,6 +26,10 @@ use tables::temporary::is_temporary;
 
 /// A load is shared if there are more units for each server.
 const UNITS_EACH: usize = 2;
+
+/// Units of a load for each server that is to help, if they are not too small.
+const SHARED_UNITS_EACH: u64 = 8;
+const SHARED_UNIT_BYTES_MIN: u64 = 8 << 20;
 
 /// One that is not there yet when all is staged is not waited for.
 const END_MAX: Duration = Duration::from_secs(1);
@@ -93,7 +97,7 @@ pub(crate) struct Cut {
 /// # Errors
 /// A footer, or the start of a text file, cannot be read.
 pub(crate) async fn cut_for(source: &ObjectTable, helpers: usize) -> Result<Cut, Error> {
-    let mut units = source.units(UNIT_BYTES).await?;
+    let mut units = source.units(unit_bytes(source.bytes(), helpers)).await?;
     let to_cut = match helpers {
         0 => Vec::new(),
         _ => source.files_to_cut(UNITS_EACH * (helpers + 1)).await?,
@@ -103,6 +107,15 @@ pub(crate) async fn cut_for(source: &ObjectTable, helpers: usize) -> Result<Cut,
     let ranges = bytes.map(|bytes| usize_of(bytes.div_ceil(source.range_bytes().max(1))));
     let count = units.len() + ranges.sum::<usize>();
     Ok(Cut { units, to_cut, count })
+}
+
+/// Bytes of one unit: small enough that every server has some, and that the last one is soon done.
+fn unit_bytes(bytes: u64, helpers: usize) -> u64 {
+    let servers = u64_of(helpers) + 1;
+    match servers {
+        1 => UNIT_BYTES,
+        _ => (bytes / (SHARED_UNITS_EACH * servers)).clamp(SHARED_UNIT_BYTES_MIN, UNIT_BYTES),
+    }
 }
 
 /// As many of the helpers as have enough to do.

@@ -2,7 +2,6 @@
 //!
 //! Must not know: how answers are written.
 
-mod labels;
 pub(crate) mod select;
 pub(crate) mod kill;
 pub(crate) mod load_source;

@@ -37,7 +37,6 @@ use crate::context::execution::Execution;
 use crate::context::limits::{limit_result, reads_of, row_limits};
 use crate::context::services::Services;
 use crate::context::session_state::{query_state, session_state};
-use crate::query::labels;
 use crate::resolve::calls::{Resolved, Wanted, resolve_calls};
 use crate::resolve::computed;
 use crate::resolve::file_filters::of_calls;
@@ -50,6 +49,7 @@ use crate::resolve::target_types::{ask, of_insert};
 use crate::resolve::views::expanded;
 use boundary::stack_room::Roomy;
 use sinks::frozen::KnownSource;
+use tables::labels;
 use tables::reserved::{HERE, is_derived};
 use tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
 

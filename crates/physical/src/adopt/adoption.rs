@@ -10,17 +10,17 @@ use arrow::datatypes::FieldRef;
 use async_trait::async_trait;
 use datafusion::common::{DataFusionError, Result};
 use host::Runtimes;
-use load::UnitQueue;
 use load::adoption::{AdoptionTerms, RowGroupDecision};
 use mergetree::Table;
 use mergetree::write::SinkSettings;
 use model::{ColumnId, SealedPart};
 use parts::sorted::key_columns;
-use sources::SourceUnit;
 
 use super::outputs::UnitPlan;
 use super::row_group::{AdoptedLoad, Target};
 use crate::error::{PhysicalError, into_datafusion};
+use crate::nodes::unit_list::UnitList;
+use crate::nodes::unit_scan::Queue;
 
 /// Units whose footers are asked whether adoption is worth a try.
 const UNITS_TRIED: usize = 4;
@@ -80,11 +80,26 @@ pub trait AdoptTarget: Send + Sync {
     async fn stopped(&self) -> DataFusionError;
 }
 
+/// Takes units that are done, with parts that hold them and nothing else: of a load that outlives its statement.
+pub trait Stages: Send + Sync {
+    /// Stored bytes of units that are worth parts of their own.
+    fn bytes_min(&self) -> u64;
+
+    /// A unit was read to its end.
+    fn note_read(&self, unit: u32);
+
+    /// Makes it known that these units are in these parts. Blocks.
+    ///
+    /// # Errors
+    /// It is not known; the parts are deleted, unless somebody may know of them.
+    fn stage(&self, units: Vec<u32>, parts: Vec<SealedPart>, rows: u64) -> Result<()>;
+}
+
 /// See the module.
 pub struct Adoption {
     pub(super) load: AdoptedLoad,
-    pub(super) units: Arc<Vec<SourceUnit>>,
-    pub(super) queue: UnitQueue,
+    pub(super) units: Arc<UnitList>,
+    pub(super) queue: Queue,
     pub(super) streams: usize,
     /// Columns that say where rows belong.
     pub(super) keys: Vec<ColumnId>,
@@ -113,7 +128,9 @@ impl Adoption {
     /// # Errors
     /// A footer cannot be read.
     pub async fn is_worth_a_try(&self) -> Result<bool> {
-        for unit in self.units.iter().take(UNITS_TRIED) {
+        // Files of units that are staged already may be gone.
+        let files = self.load.source.files().len();
+        for unit in self.units.all().iter().filter(|unit| unit.file < files).take(UNITS_TRIED) {
             let footer = self.load.source.footer(unit.file).await.map_err(into_datafusion)?;
             let Some(footer) = footer else { return Ok(false) };
             let row_group = unit.row_groups.as_ref().and_then(|groups| groups.first().copied()).unwrap_or(0);

@@ -28,6 +28,14 @@ pub(super) struct Place {
 pub(super) struct Groups<'a> {
     adoption: &'a Adoption,
     current: Option<Unit>,
+    ended: Vec<Ended>,
+}
+
+/// A unit all of whose rows are written.
+pub(super) struct Ended {
+    pub(super) unit: u32,
+    /// As stored.
+    pub(super) bytes: u64,
 }
 
 /// A unit that is worked on.
@@ -40,7 +48,19 @@ struct Unit {
 
 impl<'a> Groups<'a> {
     pub(super) fn new(adoption: &'a Adoption) -> Groups<'a> {
-        Groups { adoption, current: None }
+        Groups { adoption, current: None, ended: Vec::new() }
+    }
+
+    /// Units that have ended since the last call.
+    pub(super) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
+    fn end(&mut self, lease: UnitLease) {
+        if let Some(unit) = lease.unit() {
+            self.ended.push(Ended { unit: unit.id.0, bytes: unit.bytes });
+        }
+        lease.finish();
     }
 
     /// The next row group. One that `is_ahead` of its time is of a new unit only if there is one for every stream.
@@ -54,7 +74,7 @@ impl<'a> Groups<'a> {
                 },
             };
             let Some(row_group) = unit.left.pop_front() else {
-                unit.lease.finish();
+                self.end(unit.lease);
                 continue;
             };
             let group = unit.footer.row_group(row_group);
@@ -81,13 +101,13 @@ impl<'a> Groups<'a> {
     }
 
     async fn lease(&self, is_ahead: bool) -> Result<Option<Unit>> {
-        let (free, ..) = self.adoption.queue.counts();
-        if is_ahead && free < self.adoption.streams {
+        let (queue, units) = (&self.adoption.queue, &self.adoption.units);
+        if is_ahead && !queue.has_ahead(units, self.adoption.streams) {
             return Ok(None);
         }
-        let Some(lease) = UnitLease::of(&self.adoption.queue) else { return Ok(None) };
+        let Some(lease) = UnitLease::next(&queue.source()).await else { return Ok(None) };
         let index = lease.unit().map(|unit| unit.id.0 as usize);
-        let unit = index.and_then(|index| self.adoption.units.get(index));
+        let unit = index.and_then(|index| units.get(index));
         let unit = unit.ok_or_else(|| internal("a lease of a unit that is not there"))?;
         let source = &self.adoption.load.source;
         let footer = source.footer(unit.file).await.map_err(into_datafusion)?;
@@ -99,14 +119,12 @@ impl<'a> Groups<'a> {
         Ok(Some(Unit { lease, file: unit.file, footer, left }))
     }
 
-    /// All rows of a row group are written; `is_counted` says whether whoever read it counted its file.
-    pub(super) fn finish(&self, place: Place, is_counted: bool) {
+    /// All rows of a row group are written; `is_counted` says whether whoever read it counted its file. True if its unit is done.
+    pub(super) fn finish(&mut self, place: Place, is_counted: bool) -> bool {
         let groups = place.footer.num_row_groups();
         if place.row_group + 1 == groups && !(is_counted && groups == 1) {
             self.adoption.load.source.count_file_done();
         }
-        if let Some(lease) = place.lease {
-            lease.finish();
-        }
+        place.lease.map(|lease| self.end(lease)).is_some()
     }
 }

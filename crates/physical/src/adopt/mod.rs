@@ -12,7 +12,7 @@ mod stream;
 mod node;
 mod report;
 
-pub use adoption::{AdoptTarget, Adoption, Needs};
+pub use adoption::{AdoptTarget, Adoption, Needs, Stages};
 pub use node::AdoptExec;
 pub use outputs::UnitPlan;
 pub use row_group::Target;

@@ -17,7 +17,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
 };
 
-use super::adoption::{AdoptTarget, Adoption};
+use super::adoption::{AdoptTarget, Adoption, Stages};
 use super::counters::AdoptCounters;
 use super::stream;
 use crate::nodes::sealed_rows::{part_rows, part_schema};
@@ -60,6 +60,18 @@ impl DisplayAs for AdoptExec {
     }
 }
 
+impl AdoptExec {
+    /// Runs one stream of a load that outlives its statement: its parts are staged, and none is given.
+    ///
+    /// # Errors
+    /// A row group cannot be read, written or staged. What is staged stays.
+    pub async fn stage(&self, stream: usize, batch_rows: usize, stages: Arc<dyn Stages>) -> Result<()> {
+        let (target, adoption) = (Arc::clone(&self.target), Arc::clone(&self.adoption));
+        let counters = AdoptCounters::new(&self.metrics, stream);
+        stream::write(adoption, target, counters, batch_rows, Some(stages)).await.map(drop)
+    }
+}
+
 impl ExecutionPlan for AdoptExec {
     fn name(&self) -> &str {
         "AdoptExec"
@@ -96,7 +108,7 @@ impl ExecutionPlan for AdoptExec {
         let counters = AdoptCounters::new(&self.metrics, partition);
         let batch_rows = context.session_config().batch_size();
         let done = async move {
-            let parts = stream::write(adoption, target, counters, batch_rows).await;
+            let parts = stream::write(adoption, target, counters, batch_rows, None).await;
             part_rows(&parts?)
         };
         Ok(Box::pin(RecordBatchStreamAdapter::new(part_schema(), futures::stream::once(done))))

@@ -15,11 +15,11 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use futures::StreamExt;
 use host::meter;
-use load::UnitQueue;
 use sources::{BatchStream, ObjectTable, SourceUnit};
 
 use crate::error::{PhysicalError, into_datafusion};
-use crate::nodes::unit_scan::UnitScanExec;
+use crate::nodes::unit_list::UnitList;
+use crate::nodes::unit_scan::{Queue, UnitScanExec};
 
 /// Rows of which constants are made at once.
 const BATCH_ROWS: usize = 8192;
@@ -29,9 +29,9 @@ const BATCH_ROWS: usize = 8192;
 pub struct UnitPlan {
     pub source: Arc<ObjectTable>,
     /// Numbered as the queue hands them out.
-    pub units: Arc<Vec<SourceUnit>>,
-    pub queue: UnitQueue,
-    /// Streams that take them.
+    pub units: Arc<UnitList>,
+    pub(super) queue: Queue,
+    /// Streams that take them, here and elsewhere.
     pub streams: usize,
     pub outputs: Outputs,
 }
@@ -56,9 +56,9 @@ impl UnitPlan {
         };
         Some(UnitPlan {
             source: Arc::clone(&scan.table),
-            units: scan.units.all(),
-            queue: scan.queue.here()?.clone(),
-            streams: plan.properties().partitioning.partition_count(),
+            units: Arc::clone(&scan.units),
+            queue: scan.queue.clone(),
+            streams: scan.streams,
             outputs: Outputs { columns, schema },
         })
     }

@@ -22,7 +22,7 @@ impl Adoption {
         let (mut adopted, mut sorted) = (0_usize, BTreeMap::<&str, usize>::new());
         let mut columns: Vec<(usize, BTreeMap<&str, usize>)> =
             vec![Default::default(); self.load.targets.len()];
-        for unit in self.units.iter() {
+        for unit in self.units.all().iter() {
             let Some(footer) = self.load.source.footer(unit.file).await.map_err(into_datafusion)? else {
                 continue;
             };

@@ -7,26 +7,28 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::compute::concat;
-use arrow::datatypes::{FieldRef, Schema};
+use arrow::datatypes::FieldRef;
 use datafusion::common::Result;
 use host::MemoryGrant;
-use load::adoption::{AdoptedAs, FoundKeys, ReencodeReason, RowGroupDecision, SinkReason, settle};
+use load::adoption::{ReencodeReason, RowGroupDecision, SinkReason};
 use mergetree::write::PartSink;
-use mergetree::write::adopt::{AdoptedColumn, AdoptedParts, AdoptedRows, find_keys};
+use mergetree::write::adopt::{AdoptedColumn, AdoptedParts, AdoptedRows};
 use model::saturating::{u64_of, usize_of};
-use model::table_def::column_id_of;
-use model::{ColumnId, PartitionValue, SealedPart};
+use model::{ColumnId, SealedPart};
 use parts::array_bytes;
 use sources::{ArrivingChunks, RowGroupChunks};
 use stores::SourceError;
 
-use super::adoption::{AdoptTarget, Adoption, Needs, internal};
+use super::adoption::{AdoptTarget, Adoption, Needs, Stages, internal};
 use super::counters::AdoptCounters;
-use super::groups::{Groups, Place};
+use super::groups::{Ended, Groups, Place};
 use super::outputs::OutputRows;
 use super::row_group::{CopiedColumn, GroupChoice, VerifiedColumn};
 use crate::error::into_datafusion;
+
+mod keys;
+
+use keys::Settled;
 
 /// Row groups that turned out not to fit, one behind the other, after which a stream tries no more.
 const MISSES_MAX: u32 = 2;
@@ -38,11 +40,13 @@ pub(super) async fn write(
     target: Arc<dyn AdoptTarget>,
     counters: AdoptCounters,
     batch_rows: usize,
+    stages: Option<Arc<dyn Stages>>,
 ) -> Result<Vec<SealedPart>> {
     let handle = tokio::runtime::Handle::current();
     let runtimes = target.runtimes().clone();
     let work = move || {
-        let stream = AdoptStream::new(&adoption, target.as_ref(), &counters, batch_rows)?;
+        let stages = stages.as_deref();
+        let stream = AdoptStream::new(&adoption, (target.as_ref(), stages), &counters, batch_rows)?;
         let run = async {
             tokio::select! {
                 biased;
@@ -59,9 +63,13 @@ pub(super) async fn write(
 struct AdoptStream<'a> {
     adoption: &'a Adoption,
     target: &'a dyn AdoptTarget,
+    /// Of a load that outlives its statement.
+    stages: Option<&'a dyn Stages>,
     counters: &'a AdoptCounters,
     batch_rows: usize,
     groups: Groups<'a>,
+    /// Units that are written and not staged.
+    ended: Vec<Ended>,
     parts: AdoptedParts,
     sink: PartSink,
     /// Rows that went to the sink.
@@ -99,7 +107,7 @@ enum NotWritten {
 impl<'a> AdoptStream<'a> {
     fn new(
         adoption: &'a Adoption,
-        target: &'a dyn AdoptTarget,
+        (target, stages): (&'a dyn AdoptTarget, Option<&'a dyn Stages>),
         counters: &'a AdoptCounters,
         batch_rows: usize,
     ) -> Result<AdoptStream<'a>> {
@@ -107,9 +115,11 @@ impl<'a> AdoptStream<'a> {
         Ok(AdoptStream {
             adoption,
             target,
+            stages,
             counters,
             batch_rows,
             groups: Groups::new(adoption),
+            ended: Vec::new(),
             parts: AdoptedParts::new(table.clone(), settings.load),
             sink: PartSink::new(table, settings).map_err(into_datafusion)?,
             rows_sorted: 0,
@@ -132,17 +142,54 @@ impl<'a> AdoptStream<'a> {
             if let Some(place) = self.groups.next(true).await? {
                 ahead = Some(self.open(place).await?);
             }
-            self.take(opened).await?;
+            let is_whole = self.take(opened).await?;
+            if let Some(stages) = self.stages {
+                self.note_ended(stages);
+                if is_whole && self.ended.iter().map(|ended| ended.bytes).sum::<u64>() >= stages.bytes_min() {
+                    self.stage(stages)?;
+                }
+            }
         }
-        let clock = &self.target.table().host.clock;
-        let before = clock.monotonic();
-        let adopted = self.parts.finish().map_err(into_datafusion)?;
-        self.target.add_uncommitted(adopted.clone());
-        let sorted = self.sink.finish().map_err(into_datafusion)?;
-        self.target.add_uncommitted(sorted.clone());
+        let Some(stages) = self.stages else { return self.cut() };
+        self.note_ended(stages);
+        self.stage(stages)?;
+        Ok(Vec::new())
+    }
+
+    fn note_ended(&mut self, stages: &dyn Stages) {
+        let ended = self.groups.take_ended();
+        ended.iter().for_each(|ended| stages.note_read(ended.unit));
+        self.ended.extend(ended);
+    }
+
+    /// Stages the units that have ended: nothing of another one is written.
+    fn stage(&mut self, stages: &dyn Stages) -> Result<()> {
+        let parts = self.cut()?;
+        let units: Vec<u32> = std::mem::take(&mut self.ended).into_iter().map(|ended| ended.unit).collect();
+        if units.is_empty() {
+            return Ok(());
+        }
+        let rows = parts.iter().map(|part| part.descriptor().rows).sum();
+        stages.stage(units, parts, rows)
+    }
+
+    /// Seals all that was written since the last time.
+    fn cut(&mut self) -> Result<Vec<SealedPart>> {
+        let (table, load) = (self.target.table(), self.target.settings().load);
+        let before = table.host.clock.monotonic();
+        let open = std::mem::replace(&mut self.parts, AdoptedParts::new(table.clone(), load));
+        let adopted = open.finish().map_err(into_datafusion)?;
+        let is_committed_later = self.stages.is_none();
+        if is_committed_later {
+            self.target.add_uncommitted(adopted.clone());
+        }
+        let sorted = self.sink.cut().map_err(into_datafusion)?;
+        if is_committed_later {
+            self.target.add_uncommitted(sorted.clone());
+        }
         let parts = [adopted, sorted].concat();
         self.counters.sink.sealed(&parts);
-        self.counters.sink.wrote(0, clock.monotonic().saturating_sub(before));
+        self.counters.sink.wrote(0, table.host.clock.monotonic().saturating_sub(before));
         Ok(parts)
     }
 
@@ -204,7 +251,8 @@ impl<'a> AdoptStream<'a> {
         self.adoption.keys.contains(&column) || needs.values_of.contains(&column)
     }
 
-    async fn take(&mut self, opened: Opened) -> Result<()> {
+    /// Writes a row group; true if its unit is done.
+    async fn take(&mut self, opened: Opened) -> Result<bool> {
         let mut opened = opened;
         loop {
             opened = match opened {
@@ -212,14 +260,12 @@ impl<'a> AdoptStream<'a> {
                     self.counters.sorted_row_groups.add(1);
                     let is_counted = rows.reads();
                     self.sort(rows).await?;
-                    self.groups.finish(*place, is_counted);
-                    return Ok(());
+                    return Ok(self.groups.finish(*place, is_counted));
                 }
                 Opened::Adopt(adopting) => match self.adopt(*adopting).await? {
                     (place, Ok(is_counted)) => {
                         self.misses = 0;
-                        self.groups.finish(place, is_counted);
-                        return Ok(());
+                        return Ok(self.groups.finish(place, is_counted));
                     }
                     (place, Err(NotWritten::Again)) => self.open(place).await?,
                     (place, Err(NotWritten::Sink(SinkReason::Debt | SinkReason::MergesStopped))) => {
@@ -371,48 +417,6 @@ impl<'a> AdoptStream<'a> {
         Err(into_datafusion(SourceError::corrupt(&path, message)))
     }
 
-    /// Where the rows of a row group belong, and whether they are in order.
-    fn settled(
-        &self,
-        made: &[Vec<ArrayRef>],
-        copied: &[Option<CopiedColumn>],
-    ) -> Result<Result<Settled, SinkReason>> {
-        let keys = self.key_rows(made, copied)?;
-        let found = find_keys(self.target.table(), std::slice::from_ref(&keys)).map_err(into_datafusion)?;
-        let facts = FoundKeys { in_order: found.in_order, partitions: found.partitions.len() };
-        let adopted_as = match settle(facts, self.adoption.terms()) {
-            Ok(adopted_as) => adopted_as,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let is_sorted = adopted_as == AdoptedAs::Sorted && self.adoption.terms.is_sorted;
-        let last = keys.num_rows().saturating_sub(1);
-        let ends = is_sorted.then(|| (keys.slice(0, 1), keys.slice(last, 1)));
-        let partition = found.partitions.into_iter().next().unwrap_or_else(PartitionValue::all);
-        Ok(Ok(Settled { partition, ends }))
-    }
-
-    /// The columns of the keys.
-    fn key_rows(&self, made: &[Vec<ArrayRef>], copied: &[Option<CopiedColumn>]) -> Result<RecordBatch> {
-        let schema = self.target.table().def.arrow_schema();
-        let (mut fields, mut columns) = (Vec::new(), Vec::new());
-        for ((field, made), copied) in schema.fields().iter().zip(made).zip(copied) {
-            if !column_id_of(field).is_some_and(|id| self.adoption.keys.contains(&id)) {
-                continue;
-            }
-            let copied = copied.as_ref().and_then(|column| column.values.clone());
-            let pieces: Vec<&dyn Array> = made.iter().map(AsRef::as_ref).collect();
-            columns.push(match copied {
-                Some(values) => values,
-                None => concat(&pieces)?,
-            });
-            fields.push(Arc::clone(field));
-        }
-        let rows = columns.first().map_or(0, |column| column.len());
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
-            .map_err(Into::into)
-    }
-
     fn write(
         &mut self,
         rows: usize,
@@ -453,11 +457,4 @@ impl<'a> AdoptStream<'a> {
     fn check_stopped(&self) -> Result<()> {
         self.target.check_stopped()
     }
-}
-
-/// Where the rows of a row group belong.
-struct Settled {
-    partition: PartitionValue,
-    /// The first and the last row, if rows are in the order of the sort key.
-    ends: Option<(RecordBatch, RecordBatch)>,
 }

@@ -35,7 +35,7 @@ const SMALL_UNITS_OPEN: u64 = 16;
 const SMALL_BYTES_OPEN: u64 = 8 << 20;
 
 /// Who hands out the units of a scan.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Queue {
     /// This scan reads them all.
     Here(UnitQueue),
@@ -44,15 +44,15 @@ pub(crate) enum Queue {
 }
 
 impl Queue {
-    /// The units, if this scan reads them all.
-    pub(crate) fn here(&self) -> Option<&UnitQueue> {
+    /// Whether one of `streams` streams may take a unit while it has another one, and leaves enough to the others.
+    pub(crate) fn has_ahead(&self, units: &UnitList, streams: usize) -> bool {
         match self {
-            Queue::Here(queue) => Some(queue),
-            Queue::Leased(_) => None,
+            Queue::Here(queue) => queue.counts().0 >= streams,
+            Queue::Leased(_) => units.outlook().0 / streams.max(1) >= UNITS_OPEN,
         }
     }
 
-    fn source(&self) -> Arc<dyn UnitSource> {
+    pub(crate) fn source(&self) -> Arc<dyn UnitSource> {
         match self {
             Queue::Here(queue) => Arc::new(queue.clone()),
             Queue::Leased(source) => Arc::clone(source),
@@ -65,7 +65,8 @@ pub(crate) struct UnitScanExec {
     pub(crate) units: Arc<UnitList>,
     pub(crate) queue: Queue,
     projection: Option<Vec<usize>>,
-    streams: usize,
+    /// Of all who take units.
+    pub(crate) streams: usize,
     ends: Option<Arc<UnitEnds>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,

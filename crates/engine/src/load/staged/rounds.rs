@@ -14,18 +14,21 @@ use datafusion::physical_plan::ExecutionPlan;
 use load::{Unit, UnitSource};
 use mergetree::write::SinkSettings;
 use model::LoadId;
+use physical::adopt::AdoptExec;
 use physical::nodes::unit_ends::UnitEnds;
 use physical::nodes::unit_list::UnitList;
 use physical::nodes::unit_table::UnitTable;
 use sources::SourceUnit;
+use tokio_util::sync::CancellationToken;
 
 use super::StagedInsert;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use crate::load::adopting::adoption_of;
 use crate::query::load_source::{UNIT_BYTES, read_instead, unit_of};
 use crate::query::select::PlannedQuery;
 use sinks::frozen::{Places, outlook, piece_of, thaw, uncut_of};
-use sinks::staging::{Staging, write_units};
+use sinks::staging::{Staging, adopt_units, write_units};
 use sinks::target::SinkTarget;
 use sinks::uncommitted::UncommittedParts;
 
@@ -125,29 +128,20 @@ pub(super) async fn run_round(
     (id, attempt): (LoadId, &Arc<LoadAttempt>),
     round: Round,
 ) -> Result<(), Error> {
-    execution.progress.watch(&round.physical);
-    let inputs = (0..insert.sinks)
-        .map(|stream| round.physical.execute(stream, Arc::clone(&round.task)))
-        .collect::<Result<Vec<_>, DataFusionError>>()?;
+    let Round { ends, physical, task, source } = round;
     let stop = execution.progress.cancellation().child_token();
     // Sinks stop at their next batch when this future goes away.
     let stopping = stop.clone().drop_guard();
     let staging = Arc::new(Staging {
         load: id,
-        target: target(services, execution, insert, id),
-        ends: round.ends,
+        target: Arc::new(target(services, execution, insert, (id, &stop))),
+        ends,
         stage_bytes_min: execution.settings.get_u64("load_stage_min_bytes"),
         stop,
         attempt: Arc::clone(attempt),
-        source: round.source,
+        source,
     });
-    let sinks = inputs
-        .into_iter()
-        .enumerate()
-        .map(|(stream, input)| write_units(input, Arc::clone(&staging), stream));
-    // All of them, also after an error: the answer says what is staged. A statement that is given up is answered at
-    // once; a sink that is just committing then still adds its units, which a later statement waits for.
-    let written = futures::future::join_all(sinks).await;
+    let written = write(services, execution, insert, &staging, &physical, &task).await?;
     let failed: Vec<Error> = written.into_iter().filter_map(Result::err).collect();
     let cause = failed.iter().find(|error| error.kind != ErrorKind::Cancelled).or(failed.first());
     if let Some(error) = cause {
@@ -157,7 +151,42 @@ pub(super) async fn run_round(
     Ok(())
 }
 
-fn target(services: &Services, execution: &Execution, insert: &StagedInsert<'_>, id: LoadId) -> SinkTarget {
+/// Runs all sinks, by copying what can be copied. All of them, also after an error: the answer says what is staged. A statement that is
+/// given up is answered at once; a sink that is just committing then still adds its units, which a later statement waits for.
+async fn write(
+    services: &Services,
+    execution: &Execution,
+    insert: &StagedInsert<'_>,
+    staging: &Arc<Staging>,
+    physical: &Arc<dyn ExecutionPlan>,
+    task: &Arc<TaskContext>,
+) -> Result<Vec<Result<(), Error>>, Error> {
+    let into = (&insert.table, insert.conform.as_ref());
+    if let Ok(adoption) = adoption_of(services, execution, physical, into, None)
+        && adoption.is_worth_a_try().await?
+    {
+        let plan = Arc::new(AdoptExec::new(Arc::clone(&staging.target) as _, Arc::new(adoption)));
+        execution.progress.watch(&(Arc::clone(&plan) as _));
+        let batch_rows = task.session_config().batch_size();
+        let sinks = (0..insert.sinks)
+            .map(|stream| adopt_units(Arc::clone(&plan), Arc::clone(staging), stream, batch_rows));
+        return Ok(futures::future::join_all(sinks).await);
+    }
+    execution.progress.watch(physical);
+    let inputs = (0..insert.sinks)
+        .map(|stream| physical.execute(stream, Arc::clone(task)))
+        .collect::<Result<Vec<_>, DataFusionError>>()?;
+    let sinks =
+        inputs.into_iter().enumerate().map(|(stream, input)| write_units(input, Arc::clone(staging), stream));
+    Ok(futures::future::join_all(sinks).await)
+}
+
+fn target(
+    services: &Services,
+    execution: &Execution,
+    insert: &StagedInsert<'_>,
+    (id, stop): (LoadId, &CancellationToken),
+) -> SinkTarget {
     SinkTarget {
         uncommitted: Arc::new(UncommittedParts::new(insert.table.store.clone())),
         table: insert.table.clone(),
@@ -165,7 +194,7 @@ fn target(services: &Services, execution: &Execution, insert: &StagedInsert<'_>,
         settings: SinkSettings { load: Some(id), ..insert.settings.clone() },
         claim: None,
         progress: Arc::clone(&execution.progress),
-        stop: execution.progress.cancellation().child_token(),
+        stop: stop.clone(),
         runtimes: services.runtimes.clone(),
         profile: Arc::clone(&execution.profile),
         part_log: Arc::clone(&services.part_log),

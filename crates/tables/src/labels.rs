@@ -15,12 +15,7 @@ use model::ColumnType;
 use model::type_arrow::{EXTENSION_NAME_KEY, combined_by, from_field, to_field};
 
 /// The result's schema under the dialect's labels; `nullable` says which columns may be NULL by their types.
-pub(super) fn labelled(
-    logical: &LogicalPlan,
-    labels: &[String],
-    schema: &Schema,
-    nullable: &[bool],
-) -> SchemaRef {
+pub fn labelled(logical: &LogicalPlan, labels: &[String], schema: &Schema, nullable: &[bool]) -> SchemaRef {
     // With a `*` in the SELECT only the plan knows how many columns there are.
     let is_written = labels.len() == schema.fields().len();
     let labels = if is_written { shown(logical, labels) } else { names_of_star(logical, schema) };
@@ -103,7 +98,7 @@ fn result_type(field: &Field) -> ColumnType {
 }
 
 /// A batch in the layouts of the result's types.
-pub(super) fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
+pub fn presented(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
     let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
         let same = column.data_type() == field.data_type();
         if same { Ok(Arc::clone(column)) } else { arrow::compute::cast(column, field.data_type()) }
