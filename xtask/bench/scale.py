@@ -1,6 +1,7 @@
 """cargo xtask bench scale: three small servers of one bucket beside one of the same size.
 
-Each server is a process in a network namespace of its own, with half a core, a gigabyte and an equal link (token bucket); the store is
+Each server is a process in a network namespace of its own, with half a core, a gigabyte and an equal link (token bucket, of 400 Mbit/s,
+or of LINK_MBIT in the environment; 400 is about what a core of a rented machine has for itself, twice over); the store is
 outside, on what is left of the machine. One statement loads posts: 16 files, one large file of Parquet, and one of CSV. A ratio above 1 is the time of one
 server over that of three. A run in which the servers did not get their share of the processor is thrown away. Needs root, `ip` and
 `tc`; what it makes is taken away again. Processes on one machine: no network above the links, no store that grows with its readers.

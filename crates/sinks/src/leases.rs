@@ -16,6 +16,8 @@ const HERE: Holder = 0;
 /// See the module.
 pub struct SharedLeases {
     leases: Mutex<Leases>,
+    /// While more units are to come, so many are left to others: whoever looks for them here needs the way to the store.
+    spared: usize,
     /// Counts changes.
     changed: watch::Sender<u64>,
     /// Why a helper ended the load.
@@ -23,9 +25,9 @@ pub struct SharedLeases {
 }
 
 impl SharedLeases {
-    pub fn new(leases: Leases) -> SharedLeases {
+    pub fn new(leases: Leases, spared: usize) -> SharedLeases {
         let (changed, _) = watch::channel(0);
-        SharedLeases { leases: Mutex::new(leases), changed, failed: Mutex::default() }
+        SharedLeases { leases: Mutex::new(leases), spared, changed, failed: Mutex::default() }
     }
 
     /// Sees every change from now on.
@@ -40,7 +42,11 @@ impl SharedLeases {
     fn take(&self, holder: Holder) -> Option<Unit> {
         let (unit, grows) = {
             let mut leases = self.leases.lock();
-            (leases.lease(holder)?, leases.grows())
+            let grows = leases.grows();
+            if holder == HERE && grows && leases.free() <= self.spared {
+                return None;
+            }
+            (leases.lease(holder)?, grows)
         };
         if grows {
             // Whoever finds more waits until there is room for them.
@@ -139,5 +145,30 @@ impl UnitSource for SharedLeases {
 
     fn give_back(&self, units: &[u32]) {
         SharedLeases::give_back(self, units);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use model::UnitId;
+
+    use super::*;
+
+    fn units(numbers: std::ops::Range<u32>) -> Vec<Unit> {
+        numbers.map(|id| Unit { id: UnitId(id), file: 0, bytes: 1, rows: None }).collect()
+    }
+
+    #[test]
+    fn while_units_are_looked_for_others_have_the_first_of_them() {
+        let leases = SharedLeases::new(Leases::growing(units(0..2)), 2);
+        let here = || leases.next().now_or_never().map(|unit| unit.map(|unit| unit.id.0));
+        assert_eq!(here(), None, "it waits");
+        assert_eq!(leases.lease(1), Some(0));
+        leases.add(units(2..4));
+        assert_eq!((here(), here()), (Some(Some(1)), None));
+        leases.seal();
+        assert_eq!((here(), here(), here()), (Some(Some(2)), Some(Some(3)), Some(None)));
+        assert!(!leases.has_free() && !leases.is_over());
     }
 }

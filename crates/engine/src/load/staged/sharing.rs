@@ -49,7 +49,9 @@ impl Shared {
         let tail = insert.sinks * 2 * servers;
         let in_order = LoadPlan::new(left).hand_out_order(tail);
         let leases = if is_sealed { Leases::new(in_order) } else { Leases::growing(in_order) };
-        let leases = Arc::new(SharedLeases::new(leases));
+        // The cutter goes on until twice as many are free, so whoever has nobody else to help is not kept waiting.
+        let spared = if helpers.is_empty() { 0 } else { insert.sinks * servers };
+        let leases = Arc::new(SharedLeases::new(leases, spared));
         let source: Arc<dyn UnitSource> = Arc::clone(&leases) as _;
         Shared { all, places, leases, hand_out: HandOut { source, servers }, helpers }
     }
