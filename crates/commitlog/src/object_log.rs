@@ -106,14 +106,14 @@ impl ObjectLog {
     /// Lets others go first for a moment: whoever is nearest to the store would win every time.
     fn yield_to_others(&mut self) {
         let now = self.host.clock.monotonic();
-        if self.courtesy.lasts(now) {
-            let turn = self.last_put.take().unwrap_or_default().saturating_mul(TURN);
-            return self.host.clock.sleep(turn);
-        }
         let in_company = self.company.is_some_and(|seen| now.saturating_sub(seen) < COMPANY);
-        if let (true, Some(put)) = (in_company, self.last_put.take()) {
+        let Some(put) = self.last_put.take() else { return };
+        if in_company {
             let micros = u64::try_from(put.as_micros()).unwrap_or(0);
             self.host.clock.sleep(Duration::from_micros(random::below(&*self.host.random, micros)));
+        } else if self.courtesy.lasts(now) {
+            // Where many append they meet each other, and the wait above is enough.
+            self.host.clock.sleep(put.saturating_mul(TURN));
         }
     }
 
