@@ -29,13 +29,18 @@ impl ObjectTable {
         let (source, settings) = (&self.source, &self.source.env.settings);
         let may = are_cuttable(source.format, &settings.format)
             && settings.parallel_parsing
+            && settings.validate_etag
             && !self.counts_rows(None)
             && is_uneven(source.files.iter().map(|file| file.bytes), streams);
         if !may {
             return Ok(Vec::new());
         }
-        let is_large = |file: &usize| source.files[*file].bytes / 2 > self.range_bytes();
-        let large: Vec<usize> = (0..source.files.len()).filter(is_large).collect();
+        // Ranges of one version mean nothing in another, and without an ETag nobody would notice.
+        let is_worth = |file: &usize| {
+            let file = &source.files[*file];
+            file.etag.is_some() && file.bytes / 2 > self.range_bytes()
+        };
+        let large: Vec<usize> = (0..source.files.len()).filter(is_worth).collect();
         let heads = large.into_iter().map(|file| async move {
             let head = self.head_of(&self.reader(file)?).await?;
             Ok::<_, SourceError>(head.map(|_| file))
