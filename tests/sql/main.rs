@@ -7,10 +7,11 @@
 mod plans;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::{Config, Database, Request, RootPlace, Session};
+use engine::{Config, Database, PeerConfig, Request, RootPlace, Session};
 use formats::{FormatKind, OutputStats};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, QueryExpect, Record, Runner};
 
@@ -20,12 +21,14 @@ struct Connection {
     sessions: Vec<Session>,
     /// Statements so far.
     count: usize,
+    /// Rows that come in are put into parts, which all servers read.
+    flushes: bool,
 }
 
 impl Connection {
     fn new(databases: &[Arc<Database>]) -> Connection {
         let sessions = databases.iter().map(|database| database.session()).collect();
-        Connection { databases: databases.to_vec(), sessions, count: 0 }
+        Connection { databases: databases.to_vec(), sessions, count: 0, flushes: false }
     }
 
     /// Whose turn it is. What changes the session is said to all of them first.
@@ -41,6 +44,25 @@ impl Connection {
             }
         }
         &self.sessions[which]
+    }
+}
+
+impl Connection {
+    /// Where nothing but the rows counts, they are merged besides.
+    async fn flush(&mut self, sql: &str) {
+        let words: Vec<&str> = sql.split([' ', '\n', '(']).filter(|word| !word.is_empty()).take(4).collect();
+        let table = match words.as_slice() {
+            [insert, into, table, name, ..] if self.flushes && insert.eq_ignore_ascii_case("insert") => {
+                let _into = into;
+                if table.eq_ignore_ascii_case("table") { name } else { table }
+            }
+            _ => return,
+        };
+        let optimize = format!("OPTIMIZE TABLE {table}");
+        // A table that cannot be merged has its rows all the same.
+        if let Some(session) = self.sessions.last() {
+            let _said = session.execute(Request::new(&optimize)).await;
+        }
     }
 }
 
@@ -61,6 +83,7 @@ impl AsyncDB for Connection {
         let format_settings = Arc::clone(&outcome.format_settings);
         let batches = outcome.collect().await.map_err(failed)?;
         if !has_result {
+            self.flush(sql).await;
             return Ok(DBOutput::StatementComplete(0));
         }
         let mut writer = formats::new_writer(FormatKind::TabSeparated, &format_settings)
@@ -102,8 +125,17 @@ fn test_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Runs a file on one server with a folder of its own, or on several of one shared root, which take turns.
-async fn run_file(path: &Path, servers: usize) -> Result<(), String> {
+/// What the servers of a test do for each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Together {
+    /// Statements go to them in turns.
+    TakeTurns,
+    /// The last one is asked, and all read.
+    Read,
+}
+
+/// Runs a file on one server with a folder of its own, or on several of one shared root.
+async fn run_file(path: &Path, servers: usize, together: Together) -> Result<(), String> {
     let config = Config { threads: Some(2), memory_bytes_max: Some(2 << 30), ..Config::default() };
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut databases = Vec::new();
@@ -113,28 +145,67 @@ async fn run_file(path: &Path, servers: usize) -> Result<(), String> {
         let opened = Database::open(Config { shared, ..config.clone() });
         databases.push(opened.map_err(|error| error.to_string())?);
     }
-    let opened = databases.clone();
+    let reads = together == Together::Read;
+    let mut ports = Vec::new();
+    for database in databases.iter().filter(|_| reads) {
+        let config = PeerConfig { listen: Some(([127, 0, 0, 1], 0).into()), ..PeerConfig::default() };
+        ports.push(database.listen_to_peers(&config).await.map_err(|error| error.to_string())?);
+    }
+    let opened = if reads { databases.split_off(servers - 1) } else { databases.clone() };
+    let (last, mut others) = (opened.clone(), databases);
     let mut runner = Runner::new(move || {
         let mut connection = Connection::new(&opened);
+        connection.flushes = reads;
         async move {
             for session in connection.sessions.iter_mut().filter(|_| servers > 1) {
-                let set = session.set("select_sequential_consistency", "1");
+                let name = if reads { "enable_parallel_replicas" } else { "select_sequential_consistency" };
+                let set = session.set(name, if reads { "2" } else { "1" });
                 set.map_err(|error| StatementError(error.to_string()))?;
             }
             Ok(connection)
         }
     });
-    let result = runner.run_file_async(path).await.map_err(|error| error.to_string());
+    let mut failures: Vec<String> =
+        runner.run_file_async(path).await.err().map(|error| error.to_string()).into_iter().collect();
     drop(runner);
-    for database in databases {
+    for other in others.iter().filter(|_| reads) {
+        let (finished, refused) = shares_of(other).await?;
+        SHARES.fetch_add(finished, Ordering::Relaxed);
+        if refused > 0 {
+            failures.push(format!("{refused} plans were others where a share of them was to be read"));
+        }
+    }
+    drop(ports);
+    if reads {
+        others.extend(last);
+    }
+    for database in others {
         database.close().await;
     }
-    result
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
+
+/// Shares of queries that a server has read for others to the end, and those it refused because it had made another plan.
+async fn shares_of(database: &Arc<Database>) -> Result<(u64, u64), String> {
+    let sql = "SELECT countIf(type = 'QueryFinish'), countIf(exception LIKE '%another one here%') FROM system.query_log \
+               WHERE client_name = 'peer'";
+    let mut connection = Connection::new(std::slice::from_ref(database));
+    let rows = match connection.run(sql).await.map_err(|error| error.to_string())? {
+        DBOutput::Rows { rows, .. } => rows,
+        _ => Vec::new(),
+    };
+    let mut counts = rows.into_iter().flatten().map(|count| count.parse::<u64>().unwrap_or(u64::MAX));
+    Ok((counts.next().unwrap_or(0), counts.next().unwrap_or(u64::MAX)))
+}
+
+/// Shares of queries that helpers have read in all files.
+static SHARES: AtomicU64 = AtomicU64::new(0);
+/// Fewer would mean that hardly a query is shared any more.
+const SHARES_MIN: u64 = 200;
 
 #[test]
 fn every_slt_file_passes() {
-    every_file_passes(1, |_| true);
+    every_file_passes(1, Together::TakeTurns, |_| true);
 }
 
 #[test]
@@ -151,13 +222,26 @@ fn every_slt_file_passes_on_two_servers_that_take_turns() {
         "warnings",
         "detach",
     ];
-    every_file_passes(2, move |path| !of_one.iter().any(|name| path.ends_with(format!("sql/{name}.slt"))));
+    every_file_passes(2, Together::TakeTurns, move |path| {
+        !of_one.iter().any(|name| path.ends_with(format!("sql/{name}.slt")))
+    });
+}
+
+#[test]
+fn every_slt_file_passes_when_three_servers_read_together() {
+    // They ask what a merge leaves, or about rows that are in no part.
+    let of_merges = ["alter", "detach", "final_masks", "insert", "once", "profile", "ttl", "views_final"];
+    every_file_passes(3, Together::Read, move |path| {
+        !of_merges.iter().any(|name| path.ends_with(format!("sql/{name}.slt")))
+    });
+    let shares = SHARES.load(Ordering::Relaxed);
+    assert!(shares >= SHARES_MIN || std::env::var("SLT_FILE").is_ok(), "helpers read {shares} shares");
 }
 
 /// Files that tests write have one place, whoever runs them.
 static TURN: Mutex<()> = Mutex::new(());
 
-fn every_file_passes(servers: usize, wanted: impl Fn(&Path) -> bool) {
+fn every_file_passes(servers: usize, together: Together, wanted: impl Fn(&Path) -> bool) {
     // One that failed has told why.
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql");
@@ -171,7 +255,7 @@ fn every_file_passes(servers: usize, wanted: impl Fn(&Path) -> bool) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let mut failures = Vec::new();
     for path in &files {
-        if let Err(problem) = runtime.block_on(run_file(path, servers)) {
+        if let Err(problem) = runtime.block_on(run_file(path, servers, together)) {
             failures.push(format!("{}:\n{problem}", path.display()));
         }
     }

@@ -7,6 +7,7 @@ mod error;
 mod identity;
 mod messages;
 mod secret;
+mod rows;
 mod worker;
 mod admission;
 mod calls;
@@ -18,10 +19,12 @@ pub use error::PeerError;
 pub use identity::{Identity, PeerConfig, TlsFiles};
 pub use listener::{Listener, listen};
 pub use messages::{
-    CommitAnswer, CommitRequest, Read, Report, RowsToCommit, SchemaVersion, Setting, WorkFailed, WorkOrder,
+    CommitAnswer, CommitRequest, PieceOfPart, Read, ReadOrder, Report, RowsToCommit, SchemaVersion, Setting,
+    UnitOfFiles, WorkFailed, WorkOrder,
 };
 pub use peers::{Peer, Peers, Worker};
-pub use worker::{Coordinator, PeerWork};
+pub use rows::{RowReceiver, RowSender, RowWriter};
+pub use worker::{Coordinator, NobodyAsks, PeerWork};
 
 /// Version of the calls. Servers with another one do not work together.
-pub const CALLS_VERSION: u32 = 1;
+pub const CALLS_VERSION: u32 = 2;

@@ -14,7 +14,7 @@ pub struct Setting {
     pub value: String,
 }
 
-/// A load to help with.
+/// A load to help with, or a query.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 #[prost(skip_debug)]
 pub struct WorkOrder {
@@ -30,7 +30,7 @@ pub struct WorkOrder {
     pub query_id: String,
     #[prost(message, repeated, tag = "5")]
     pub settings: Vec<Setting>,
-    /// The load is open at this seq.
+    /// The load is open at this seq; a query is planned on what it says.
     #[prost(uint64, tag = "6")]
     pub seq: u64,
     /// Servers that work on it, the one that asks among them.
@@ -41,6 +41,52 @@ pub struct WorkOrder {
     /// When the statement began, milliseconds since 1970 UTC.
     #[prost(uint64, tag = "9")]
     pub now_ms: u64,
+    /// Of a query: what is to be read of it. Then there is no load.
+    #[prost(message, optional, tag = "10")]
+    pub read: Option<ReadOrder>,
+}
+
+/// A share of a query's rows.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct ReadOrder {
+    /// What the piece of the plan is; whoever finds another one reads nothing.
+    #[prost(uint64, tag = "1")]
+    pub digest: u64,
+    #[prost(message, repeated, tag = "2")]
+    pub pieces: Vec<PieceOfPart>,
+    /// Units of files, which are leased by their places in this list.
+    #[prost(message, repeated, tag = "3")]
+    pub units: Vec<UnitOfFiles>,
+}
+
+/// Bytes of a part.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct PieceOfPart {
+    #[prost(uint32, tag = "1")]
+    pub leaf: u32,
+    /// The 16 bytes of its id.
+    #[prost(bytes = "vec", tag = "2")]
+    pub part: Vec<u8>,
+    #[prost(uint64, tag = "3")]
+    pub begin: u64,
+    #[prost(uint64, tag = "4")]
+    pub end: u64,
+}
+
+/// A file of a listing, or row groups of it.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct UnitOfFiles {
+    /// Its place in the listing.
+    #[prost(uint64, tag = "1")]
+    pub file: u64,
+    #[prost(bool, tag = "2")]
+    pub is_whole: bool,
+    #[prost(uint64, repeated, tag = "3")]
+    pub row_groups: Vec<u64>,
+    #[prost(uint64, tag = "4")]
+    pub bytes: u64,
+    #[prost(uint64, optional, tag = "5")]
+    pub rows: Option<u64>,
 }
 
 impl fmt::Debug for WorkOrder {
@@ -76,7 +122,7 @@ pub(crate) struct Units {
 /// From a worker.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(crate) struct FromWorker {
-    #[prost(oneof = "Report", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "Report", tags = "1, 2, 3, 4, 5, 6")]
     pub report: Option<Report>,
 }
 
@@ -97,6 +143,9 @@ pub enum Report {
     Done(bool),
     #[prost(message, tag = "5")]
     Failed(WorkFailed),
+    /// Of a query: the next bytes of a stream of Arrow's.
+    #[prost(bytes = "bytes", tag = "6")]
+    Rows(bytes::Bytes),
 }
 
 /// What a worker has read of a load.

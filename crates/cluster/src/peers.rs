@@ -18,7 +18,7 @@ use tonic_prost::ProstCodec;
 use crate::calls::{COMMIT_PATH, MESSAGE_BYTES_MAX, WORK_PATH};
 use crate::error::PeerError;
 use crate::identity::Identity;
-use crate::listener::{KEEP_ALIVE, with_causes};
+use crate::listener::{KEEP_ALIVE, WINDOW_BYTES, with_causes};
 use crate::messages::{CommitAnswer, CommitRequest, FromWorker, Order, Report, ToWorker, Units, WorkOrder};
 use crate::secret::{HEADER, prove};
 
@@ -128,7 +128,9 @@ impl Peers {
             .connect_timeout(CONNECT_MAX)
             .tcp_nodelay(true)
             .http2_keep_alive_interval(KEEP_ALIVE)
-            .keep_alive_timeout(KEEP_ALIVE);
+            .keep_alive_timeout(KEEP_ALIVE)
+            .initial_stream_window_size(WINDOW_BYTES)
+            .initial_connection_window_size(WINDOW_BYTES);
         if let Some(tls) = self.me.client_tls.clone() {
             endpoint = endpoint.tls_config(tls).map_err(wrong)?;
         }

@@ -17,11 +17,14 @@ use tonic::{Status, Streaming};
 use crate::messages::{
     CommitAnswer, CommitRequest, FromWorker, GivenBack, Order, Read, Report, ToWorker, WorkFailed, WorkOrder,
 };
+use crate::rows::RowSender;
 
 /// How often a worker says that it lives.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// Answers on their way: there is one question at a time.
 const ANSWERS_MAX: usize = 8;
+/// Pieces of rows that wait to be sent.
+const ROWS_AHEAD: usize = 4;
 
 /// What a server does for its peers.
 #[async_trait]
@@ -35,9 +38,21 @@ pub trait PeerWork: Send + Sync + 'static {
     /// Commits rows of a peer together with its own; the error is said to whoever asks.
     async fn commit(&self, request: CommitRequest) -> Result<CommitAnswer, String>;
 
+    /// Reads a share of a query, and gives its rows, until there are no more.
+    async fn read(
+        &self,
+        order: WorkOrder,
+        coordinator: Arc<Coordinator>,
+        rows: RowSender,
+    ) -> Result<(), WorkFailed>;
+
     /// Helps with a load until [`Coordinator::wait`] gives no unit, and then has staged all it read.
     async fn work(&self, order: WorkOrder, coordinator: Arc<Coordinator>) -> Result<(), WorkFailed>;
 }
+
+/// Whoever asked for the work hears no more of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NobodyAsks;
 
 /// Who hands out units, as a worker sees it.
 #[derive(Debug)]
@@ -79,29 +94,37 @@ struct Answers {
 impl Coordinator {
     /// The next unit; `None` if none is free now, or nobody hands out any more.
     pub async fn lease(&self) -> Option<u32> {
+        self.ask(false).await.ok().flatten()
+    }
+
+    /// The next unit, or that there are no more; of a query, for whoever asks counts on all of them.
+    ///
+    /// # Errors
+    /// Nobody hands out any more.
+    pub async fn next_unit(&self) -> Result<Option<u32>, NobodyAsks> {
         self.ask(false).await
     }
 
     /// Waits until a unit is free; `None` when the load needs none any more. Asked for when all that was read is staged.
     pub async fn wait(&self) -> Option<u32> {
-        self.ask(true).await
+        self.ask(true).await.ok().flatten()
     }
 
-    async fn ask(&self, waits: bool) -> Option<u32> {
+    async fn ask(&self, waits: bool) -> Result<Option<u32>, NobodyAsks> {
         let mut answers = self.answers.lock().await;
         loop {
             if let Some(unit) = answers.kept.pop() {
-                return Some(unit);
+                return Ok(Some(unit));
             }
             if answers.owed == 0 {
-                self.reports.send(Report::Ask(waits)).ok()?;
+                self.reports.send(Report::Ask(waits)).map_err(|_| NobodyAsks)?;
                 answers.owed = 1;
             }
-            let given = answers.given.recv().await?;
+            let given = answers.given.recv().await.ok_or(NobodyAsks)?;
             answers.owed = 0;
             answers.kept = given;
             if answers.kept.is_empty() && !waits {
-                return None;
+                return Ok(None);
             }
         }
     }
@@ -126,6 +149,8 @@ impl Coordinator {
 /// What a coordinator hears, until it or the work ends.
 struct Answered {
     reports: mpsc::UnboundedReceiver<Report>,
+    /// Rows, and behind the last of them how the work ended.
+    rows: mpsc::Receiver<Report>,
     ticks: tokio::time::Interval,
     done: Arc<Done>,
     _gone: DropGuard,
@@ -148,22 +173,27 @@ pub(crate) fn begin(
     });
     runtimes.spawn_io("peer orders", take_orders(orders, answers, gone.clone()));
     let (work, all_done) = (Arc::clone(work), Arc::clone(&done));
+    let (rows, rows_heard) = mpsc::channel(ROWS_AHEAD);
     runtimes.spawn_cpu("peer work", async move {
-        let worked = work.work(order, coordinator).await;
-        // Who is gone does not need to know.
-        let _ = reports.send(Report::Alive(all_done.so_far()));
+        let worked = match order.read {
+            Some(_) => work.read(order, coordinator, RowSender::new(rows.clone())).await,
+            None => work.work(order, coordinator).await,
+        };
         let report = match worked {
             Ok(()) => Report::Done(true),
             Err(failed) => Report::Failed(failed),
         };
-        let _ = reports.send(report);
+        // Who is gone does not need to know.
+        let _ = rows.send(Report::Alive(all_done.so_far())).await;
+        let _ = rows.send(report).await;
     });
     let mut ticks = tokio::time::interval(ALIVE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let answered = Answered { reports: heard, ticks, done, _gone: gone.drop_guard() };
+    let answered = Answered { reports: heard, rows: rows_heard, ticks, done, _gone: gone.drop_guard() };
     futures::stream::unfold(answered, |mut answered| async move {
         let report = tokio::select! {
-            report = answered.reports.recv() => report?,
+            report = answered.rows.recv() => report?,
+            Some(report) = answered.reports.recv() => report,
             _ = answered.ticks.tick() => Report::Alive(answered.done.so_far()),
         };
         Some((Ok(FromWorker { report: Some(report) }), answered))

@@ -16,5 +16,6 @@ pub mod provider;
 pub mod nodes;
 pub mod rules;
 pub mod adopt;
+pub mod spread;
 
 pub use error::PhysicalError;

@@ -33,6 +33,8 @@ pub use resolve::infer::columns_of_text;
 pub use schema::virtual_columns::VirtualColumn;
 pub use tables::object_table::ObjectTable;
 pub use tables::omitted::{ColumnDefaults, Filling};
+pub use tables::scan::ObjectScanExec;
 pub use tables::split::SourceUnit;
+pub use tables::unit_feed::{NextSourceUnit, UnitFeed};
 pub use text::parallel::Share;
 pub use text::ranges::Ranges;

@@ -21,3 +21,5 @@ pub mod reserved;
 pub mod system_rows;
 pub mod virtual_columns;
 pub mod labels;
+pub mod calls;
+pub mod mutation_queries;

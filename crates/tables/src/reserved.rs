@@ -13,3 +13,6 @@ pub const HERE: &str = "_here";
 pub fn is_derived(database: &str) -> bool {
     database == SYSTEM || INFORMATION_SCHEMA.contains(&database)
 }
+
+/// The part that a mutation writes anew, in the same schema.
+pub const REWRITTEN: &str = "rewritten";

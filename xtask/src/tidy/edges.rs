@@ -68,6 +68,8 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
             "physical",
             "planner",
             "sql",
+            "sources",
+            "stores",
             "mergetree",
             "parts",
             "catalog",

@@ -58,6 +58,8 @@ pub(crate) struct Execution {
     pub rewritten: Option<Rewritten>,
     /// The load of another server that it helps with.
     pub helping: Option<Arc<Helping>>,
+    /// It is a query by itself: whoever has its text can make its plan.
+    pub is_query: bool,
     /// The text without the rows of an INSERT: what is said about the statement must not repeat its credentials.
     pub logged: Arc<str>,
 }
@@ -92,7 +94,7 @@ pub(crate) struct Whence {
     pub logged: Arc<str>,
     pub database: String,
     pub now_ms: u64,
-    pub helping: Helping,
+    pub helping: Option<Helping>,
 }
 
 impl Execution {
@@ -208,6 +210,7 @@ impl Execution {
             repeats: false,
             rewritten: None,
             helping: None,
+            is_query: false,
             logged: "".into(),
         })
     }
@@ -234,7 +237,7 @@ impl Execution {
             user,
             query_id,
             now_ms,
-            helping: Some(Arc::new(helping)),
+            helping: helping.map(Arc::new),
             memory: host.memory.child_named("query", limit),
             account: Account::open(limit, &host.memory),
             profile: Arc::new(profile),
@@ -303,6 +306,7 @@ impl Execution {
             repeats: self.repeats,
             rewritten: self.rewritten.clone(),
             helping: self.helping.clone(),
+            is_query: self.is_query,
             logged: Arc::clone(&self.logged),
         }
     }

@@ -6,6 +6,7 @@ pub(crate) mod services;
 pub mod database;
 pub mod figures;
 pub(crate) mod execution;
+pub(crate) mod servers;
 pub(crate) mod session_state;
 pub(crate) mod collections;
 pub(crate) mod limits;

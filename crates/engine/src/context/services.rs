@@ -151,6 +151,12 @@ impl Services {
         }
     }
 
+    /// Streams of a plan: where other servers may take part at least two, so that an aggregation has a step before its last.
+    pub(crate) fn streams_of(&self, settings: &Settings) -> usize {
+        let least = if self.peers.get().is_some() { 2 } else { 1 };
+        self.threads_of(settings).max(least)
+    }
+
     /// Where the rows of a table with engine Memory are; `temporary` are those of the session that asks.
     pub(crate) fn memory_tables_of<'a>(
         &'a self,

@@ -58,7 +58,7 @@ fn state_of(
 ) -> Result<SessionStateBuilder, Error> {
     let schema = if execution.temporary.is_empty() { execution.current_database.as_str() } else { HERE };
     let mut config = SessionConfig::new()
-        .with_target_partitions(services.threads_of(&execution.settings).max(1))
+        .with_target_partitions(services.streams_of(&execution.settings))
         .with_batch_size(execution.batch_rows())
         .with_default_catalog_and_schema(CATALOG, schema)
         .with_create_default_catalog_and_schema(false)

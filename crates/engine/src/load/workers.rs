@@ -7,18 +7,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use boundary::error::{Error, ErrorKind};
+use boundary::error::Error;
 use boundary::ledgers::loads::Given;
 use boundary::secrets::text::masked;
-use cluster::{Peer, PeerError, Peers, Read, Report, Setting, WorkFailed, WorkOrder};
+use cluster::{Peer, PeerError, Peers, Read, Report, WorkFailed, WorkOrder};
 use load::Holder;
 use model::saturating::{u64_of, usize_of};
-use model::{ErrorCode, LoadId, Seq, TableDef, TableEngine};
+use model::{LoadId, Seq, TableDef, TableEngine};
 use sources::{ObjectTable, SourceUnit};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::context::execution::Execution;
+use crate::context::servers::{active, error_of, given_settings};
 use crate::context::services::Services;
 use crate::query::load_source::UNIT_BYTES;
 use sinks::leases::SharedLeases;
@@ -124,17 +125,6 @@ pub(crate) fn enough_for(units: usize, mut helpers: Vec<Peer>) -> Vec<Peer> {
     helpers
 }
 
-/// Other servers that work, and have a port.
-fn active(services: &Services) -> Vec<Peer> {
-    let Some(sharing) = &services.sharing else { return Vec::new() };
-    let nodes = sharing.member.nodes().into_iter();
-    nodes
-        .filter(|node| node.is_active && !node.is_me && node.report.works && !node.report.peer.is_empty())
-        .filter(|node| node.report.version == env!("CARGO_PKG_VERSION"))
-        .map(|node| Peer { id: node.id.0, address: node.report.peer })
-        .collect()
-}
-
 /// What a helper is told.
 pub(crate) struct Help<'a> {
     pub load: LoadId,
@@ -171,6 +161,7 @@ pub(crate) fn start(
         servers: u32::try_from(help.helpers.len() + 1).unwrap_or(u32::MAX),
         database: execution.current_database.clone(),
         now_ms: execution.now_ms,
+        read: None,
     };
     let running = (1..).zip(help.helpers).filter_map(|(holder, peer)| {
         let peers = Arc::clone(services.peers.get()?);
@@ -199,12 +190,6 @@ impl RemoteWorkers {
     pub(crate) async fn end(self) {
         let _late = tokio::time::timeout(END_MAX, futures::future::join_all(self.running)).await;
     }
-}
-
-/// Settings that were given, as text.
-fn given_settings(execution: &Execution) -> Vec<Setting> {
-    let changed = execution.settings.changed();
-    changed.map(|(name, value)| Setting { name: name.to_owned(), value: value.to_string() }).collect()
 }
 
 /// One helper's part of the load.
@@ -279,6 +264,7 @@ impl Helped {
                     source.add_rows(usize_of(said.rows.saturating_sub(heard.rows)));
                     heard = said;
                 }
+                Some(Report::Rows(_)) => {}
                 Some(Report::Back(back)) => self.leases.give_back(&back.units),
                 Some(Report::Failed(failed)) => return Err(Stopped::Failed(failed)),
                 Some(Report::Done(_)) => {
@@ -335,26 +321,6 @@ pub(crate) async fn look(services: &Arc<Services>, load: LoadId, leases: &Shared
     catch_up(services).await;
     if let Some(open) = services.catalog.snapshot().load(load) {
         leases.settle(&open);
-    }
-}
-
-fn error_of(failed: &WorkFailed, peer: &str) -> Error {
-    let code = u16::try_from(failed.code).map_or(ErrorCode::UNKNOWN_EXCEPTION, ErrorCode::of);
-    let message = format!("{} (on server {peer})", failed.message);
-    let error = Error::new(ErrorKind::BadInput, code, message);
-    match &failed.hint {
-        Some(hint) => error.with_hint(hint.clone()),
-        None => error,
-    }
-}
-
-/// What a helper says of its error; `reads`: it had begun to read.
-pub(crate) fn failure(error: &Error, reads: bool) -> WorkFailed {
-    WorkFailed {
-        is_about_rows: reads && matches!(error.kind, ErrorKind::BadInput | ErrorKind::Syntax),
-        code: u32::from(error.code.number()),
-        message: error.message.clone(),
-        hint: error.hint.clone(),
     }
 }
 

@@ -3,7 +3,6 @@
 //! Invariant: a statement is one transaction, decided on one snapshot: every part it touches is replaced, or none is.
 //! What is not matched stays byte for byte in parts that have no matching row, and value for value in the others.
 
-mod queries;
 mod rows;
 mod part;
 mod memory;

@@ -20,12 +20,12 @@ use model::{ErrorCode, TableDef};
 use physical::nodes::metered::metered;
 use sql::{Expr, Query};
 
-use super::queries;
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::query::select::{PlannedQuery, plan};
 use tables::changes::Kind;
+use tables::mutation_queries as queries;
 use tables::new_values::{NewValues, broken};
 
 /// Batches of all rows, as they are and in their order.

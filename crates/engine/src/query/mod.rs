@@ -2,6 +2,8 @@
 //!
 //! Must not know: how answers are written.
 
+pub(crate) mod elsewhere;
+pub(crate) mod spreading;
 pub(crate) mod select;
 pub(crate) mod kill;
 pub(crate) mod load_source;

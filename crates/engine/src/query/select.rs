@@ -37,18 +37,19 @@ use crate::context::execution::Execution;
 use crate::context::limits::{limit_result, reads_of, row_limits};
 use crate::context::services::Services;
 use crate::context::session_state::{query_state, session_state};
+use crate::query::spreading::spread;
 use crate::resolve::calls::{Resolved, Wanted, resolve_calls};
-use crate::resolve::computed;
-use crate::resolve::file_filters::of_calls;
 use crate::resolve::finals::with_finals;
 use crate::resolve::outside::{resolve_tables, tables_in};
 use crate::resolve::schemas::external_name;
 use crate::resolve::schemas::{CALLS, StatementCatalog};
-use crate::resolve::setting_calls::with_values;
-use crate::resolve::target_types::{ask, of_insert};
 use crate::resolve::views::expanded;
 use boundary::stack_room::Roomy;
 use sinks::frozen::KnownSource;
+use tables::calls::computed;
+use tables::calls::file_filters::of_calls;
+use tables::calls::setting_calls::with_values;
+use tables::calls::target_types::{ask, of_insert};
 use tables::labels;
 use tables::reserved::{HERE, is_derived};
 use tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
@@ -408,16 +409,26 @@ impl PlannedQuery {
     }
 }
 
+/// The plan of a SELECT as one server runs it, and which columns of its result may be NULL.
+pub(crate) async fn plan_to_run(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    query: &sql::Query,
+) -> Result<(PlannedQuery, Arc<dyn ExecutionPlan>, Vec<bool>), Error> {
+    let mut planned = plan(services, execution, query, None).await?;
+    planned.cut(&execution.settings)?;
+    let (physical, nullable) = planned.physical_of(&planned.logical).await?;
+    Ok((planned, in_source_order(physical)?, nullable))
+}
+
 /// Runs a SELECT.
 pub(crate) async fn run(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     query: &sql::Query,
 ) -> Result<Rows, Error> {
-    let mut planned = plan(services, execution, query, None).await?;
-    planned.cut(&execution.settings)?;
-    let (physical, nullable) = planned.physical_of(&planned.logical).await?;
-    let physical = in_source_order(physical)?;
+    let (planned, physical, nullable) = plan_to_run(services, execution, query).await?;
+    let physical = spread(services, execution, &planned.titles, physical)?;
     let schema = planned.labelled(&physical.schema(), &nullable);
     let stream = stream_of(services, execution, &planned.state, physical, Arc::clone(&schema))?;
     let mut rows = limit_result(&execution.settings, Rows { schema, stream });

@@ -21,7 +21,7 @@ use crate::context::session_state::statement_state;
 use crate::context::source_settings::source_settings;
 use crate::resolve::function_tables::table_of;
 use crate::resolve::schemas::Calls;
-use crate::resolve::source_defaults::SourceDefaults;
+use tables::calls::source_defaults::SourceDefaults;
 
 /// What the calls of a statement became.
 #[derive(Default)]

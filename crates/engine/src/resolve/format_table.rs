@@ -20,7 +20,7 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::context::source_settings::{format_settings, inference_settings};
-use crate::resolve::source_defaults::{SourceDefaults, filled};
+use tables::calls::source_defaults::{SourceDefaults, filled};
 
 /// The table of a call.
 pub(crate) fn format_table(

@@ -2,17 +2,12 @@
 //!
 //! Invariant: all I/O before a plan is made happens here. Must not know: how a plan runs.
 
-pub(crate) mod source_defaults;
 pub(crate) mod format_table;
 pub(crate) mod function_tables;
 pub(crate) mod system;
 pub(crate) mod materialized;
 pub(crate) mod finals;
 pub(crate) mod schemas;
-pub(crate) mod file_filters;
-pub(crate) mod target_types;
-pub(crate) mod setting_calls;
-pub(crate) mod computed;
 pub(crate) mod calls;
 pub(crate) mod outside;
 pub(crate) mod merged;

@@ -23,8 +23,8 @@ use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::resolve::calls::{Resolved, Wanted, resolve_as, source_call};
 use crate::resolve::schemas::external_name;
-use crate::resolve::source_defaults::SourceDefaults;
 use sinks::frozen::KnownSource;
+use tables::calls::source_defaults::SourceDefaults;
 use tables::reserved::is_derived;
 use tables::virtual_columns::parts_of;
 

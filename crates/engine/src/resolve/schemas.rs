@@ -26,13 +26,10 @@ use crate::context::session_state::{CATALOG, statement_state};
 use crate::resolve::finals::SUFFIX;
 use crate::resolve::system;
 use tables::alias_columns::{has_alias, with_aliases};
-use tables::reserved::{HERE, INFORMATION_SCHEMA, SYSTEM, is_derived};
+use tables::reserved::{HERE, INFORMATION_SCHEMA, REWRITTEN, SYSTEM, is_derived};
 
 /// Sources of one statement: placeholder name to table. They stand in this schema.
 pub(crate) const CALLS: &str = sql::PLACEHOLDER_DATABASE;
-
-/// The part that a mutation writes anew, in the same schema.
-pub(crate) const REWRITTEN: &str = "rewritten";
 
 /// Tables that stand for the table-function calls of one statement.
 pub(crate) type Calls = HashMap<String, Arc<dyn TableProvider>>;

@@ -25,6 +25,7 @@ use crate::query::explain_sources::source_lines;
 use crate::query::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::query::select::plan;
 use crate::query::show::lines;
+use crate::query::spreading::{explained, spread};
 use crate::resolve::materialized::views_of;
 use crate::statement::insert;
 
@@ -104,7 +105,11 @@ async fn plan_lines(
     }
     out.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
     out.push(String::new());
-    out.extend(rendered(planned.physical().await?.as_ref()));
+    let physical = planned.physical().await?;
+    let servers = explained(services, execution, &planned.titles, &physical);
+    let physical = spread(services, execution, &planned.titles, physical)?;
+    out.extend(rendered(physical.as_ref()));
+    out.extend(servers);
     out.extend(source_lines(&planned).await?);
     Ok(out)
 }
@@ -127,7 +132,8 @@ async fn physical_lines(
     query: &Query,
 ) -> Result<Vec<String>, Error> {
     let planned = plan(services, execution, query, None).await?;
-    Ok(rendered(planned.physical().await?.as_ref()))
+    let physical = spread(services, execution, &planned.titles, planned.physical().await?)?;
+    Ok(rendered(physical.as_ref()))
 }
 
 async fn estimate(
@@ -147,7 +153,8 @@ async fn analyze(
     query: &Query,
 ) -> Result<Vec<String>, Error> {
     let planned = plan(services, execution, query, None).await?;
-    let physical = metered(planned.physical().await?)?;
+    let physical = spread(services, execution, &planned.titles, planned.physical().await?)?;
+    let physical = metered(physical)?;
     execution.progress.watch(&physical);
     let mut stream = execute_stream(Arc::clone(&physical), planned.state.task_ctx())?;
     while let Some(batch) = stream.next().await {

@@ -1,4 +1,5 @@
-//! What this server does for others that share its root: it helps with a load that one of them coordinates.
+//! What this server does for others that share its root: it helps with a load that one of them coordinates, and reads a share
+//! of its query.
 //!
 //! The statement is planned here as RESUME LOAD plans it, on the state in which the load is open. It stands among the running
 //! statements under the id it has there. Invariant: it ends, with nothing staged that is not in the log, when the coordinator is
@@ -16,7 +17,7 @@ use boundary::once::names::Once;
 use boundary::request::Caller;
 use boundary::secrets::text::masked;
 use catalog::StagedLoad;
-use cluster::{CommitAnswer, CommitRequest, Coordinator, PeerWork, WorkFailed, WorkOrder};
+use cluster::{CommitAnswer, CommitRequest, Coordinator, PeerWork, RowSender, WorkFailed, WorkOrder};
 use futures::FutureExt;
 use host::meter;
 use model::{ErrorCode, LoadId, Seq};
@@ -25,10 +26,10 @@ use sql::{InsertSource, SettingChange, SettingText, Settings, Statement};
 
 use crate::background::following;
 use crate::context::execution::{Execution, Helping, Whence};
+use crate::context::servers::failure;
 use crate::context::services::Services;
-use crate::load::workers::failure;
 use crate::statement::answer::Listed;
-use crate::statement::{create_select, execute, forward, newest};
+use crate::statement::{create_select, execute, forward, newest, reading};
 use boundary::stack_room::Roomy;
 
 /// Calls that are refused are noted so often at most.
@@ -98,9 +99,19 @@ impl PeerWork for ForPeers {
         forward::committed(&services, request).await
     }
 
+    async fn read(
+        &self,
+        order: WorkOrder,
+        coordinator: Arc<Coordinator>,
+        rows: RowSender,
+    ) -> Result<(), WorkFailed> {
+        let Some(services) = self.services.upgrade() else { return Err(failure(&Error::cancelled(), false)) };
+        help(&services, order, coordinator, Some(rows)).await
+    }
+
     async fn work(&self, order: WorkOrder, coordinator: Arc<Coordinator>) -> Result<(), WorkFailed> {
         let Some(services) = self.services.upgrade() else { return Err(failure(&Error::cancelled(), false)) };
-        help(&services, order, coordinator).await
+        help(&services, order, coordinator, None).await
     }
 }
 
@@ -113,12 +124,20 @@ async fn help(
     services: &Arc<Services>,
     order: WorkOrder,
     coordinator: Arc<Coordinator>,
+    rows: Option<RowSender>,
 ) -> Result<(), WorkFailed> {
     let begun = begin(services, &order, &coordinator).await;
     let (execution, listed) = begun.map_err(|error| failure(&error, false))?;
     let account = Some(Arc::clone(&execution.account));
     let progress = Arc::clone(&execution.progress);
-    let working = work(services, &execution, &order);
+    let working = async {
+        match (&order.read, &rows) {
+            (Some(read), Some(rows)) => {
+                reading::read(services, &execution, (&order.statement, read), &coordinator, rows).await
+            }
+            _ => work(services, &execution, &order).await,
+        }
+    };
     let done = tokio::select! {
         done = meter::metered(account, working) => done,
         () = coordinator.gone().cancelled() => {
@@ -144,12 +163,17 @@ async fn begin(
     coordinator: &Arc<Coordinator>,
 ) -> Result<(Arc<Execution>, Listed), Error> {
     newest::wait_for(services, Seq(order.seq)).await?;
+    if order.read.is_some() {
+        let execution = execution_of(services, order, None)?;
+        let listed = list(services, &execution, "Select")?;
+        return Ok((execution, listed));
+    }
     let id = <[u8; 16]>::try_from(order.load.as_slice()).map(LoadId::from_bytes);
     let id = id.map_err(|_| Error::internal("a load is named by 16 bytes"))?;
     let open = services.catalog.snapshot().load(id);
     let open = open.ok_or_else(|| Error::internal(format!("load {id} is not open")))?;
-    let execution = execution_of(services, order, &open, coordinator)?;
-    let listed = list(services, &execution)?;
+    let execution = execution_of(services, order, Some((&open, coordinator)))?;
+    let listed = list(services, &execution, "Insert")?;
     Ok((execution, listed))
 }
 
@@ -157,8 +181,7 @@ async fn begin(
 fn execution_of(
     services: &Services,
     order: &WorkOrder,
-    open: &StagedLoad,
-    coordinator: &Arc<Coordinator>,
+    load: Option<(&StagedLoad, &Arc<Coordinator>)>,
 ) -> Result<Arc<Execution>, Error> {
     let mut settings = Settings::session();
     let given = order.settings.iter().map(|setting| SettingChange {
@@ -167,14 +190,15 @@ fn execution_of(
     });
     let given: Vec<SettingChange> = given.filter(|change| change.name != "readonly").collect();
     settings.apply_all(&given)?;
-    let database = open.input.as_ref().map_or(&*order.database, |input| &*input.current_database).to_owned();
+    let input = load.and_then(|(open, _)| open.input.as_ref());
+    let database = input.map_or(&*order.database, |input| &*input.current_database).to_owned();
     let whence = Whence {
         user: order.user.as_str().into(),
         query_id: order.query_id.clone(),
         logged: order.statement.as_str().into(),
         database,
         now_ms: order.now_ms,
-        helping: Helping {
+        helping: load.map(|(open, coordinator)| Helping {
             once: Once {
                 database: open.database,
                 table: open.table,
@@ -186,19 +210,19 @@ fn execution_of(
             coordinator: Arc::clone(coordinator),
             servers: usize::try_from(order.servers).unwrap_or(1),
             reads: AtomicBool::new(false),
-        },
+        }),
     };
     Ok(Execution::of_peer(services, services.catalog.snapshot(), settings, whence))
 }
 
 /// Puts it among the running statements.
-fn list(services: &Arc<Services>, execution: &Execution) -> Result<Listed, Error> {
+fn list(services: &Arc<Services>, execution: &Execution, kind: &'static str) -> Result<Listed, Error> {
     let number = services.processes.begin(Process {
         query_id: execution.query_id.clone(),
         user: Arc::clone(&execution.user),
         client: Caller { name: "peer".to_owned(), ..Caller::default() },
         query: masked(&execution.logged),
-        kind: "Insert",
+        kind,
         database: execution.current_database.clone(),
         started_ms: services.now_ms(),
         started: services.host.clock.monotonic(),

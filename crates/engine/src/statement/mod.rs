@@ -11,6 +11,7 @@ pub(crate) mod repeat;
 mod newest;
 pub(crate) mod answer;
 mod forward;
+mod reading;
 mod help;
 mod peers;
 pub mod session;

@@ -262,6 +262,7 @@ impl Session {
             repeats: false,
             rewritten: None,
             helping: None,
+            is_query: is_query(&parsed.statement) && logged.len() == text.trim_end().len(),
             logged: Arc::clone(&logged),
         });
         let number = self.services.processes.begin(Process {
@@ -378,6 +379,15 @@ fn logged_text<'a>(statement: &Statement, text: &'a str) -> &'a str {
     match shown.char_indices().nth(LOGGED_CHARACTERS_MAX) {
         Some((cut, _)) => &shown[..cut],
         None => shown,
+    }
+}
+
+/// Whether the statement is a SELECT, or asks about one.
+fn is_query(statement: &Statement) -> bool {
+    match statement {
+        Statement::Query(_) => true,
+        Statement::Explain(explain) => matches!(*explain.statement, Statement::Query(_)),
+        _ => false,
     }
 }
 

@@ -10,7 +10,7 @@ pub mod numbered_part;
 pub mod sealed_rows;
 mod skip;
 mod drawn;
-mod array_join;
+pub(crate) mod array_join;
 mod cells;
 mod asof;
 mod cut;

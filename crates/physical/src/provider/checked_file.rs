@@ -52,7 +52,7 @@ impl PartChecks {
 
 /// Which part a file of a scan is.
 #[derive(Clone, Debug)]
-pub(super) struct ScannedPart {
+pub(crate) struct ScannedPart {
     pub part: Arc<PartDescriptor>,
     pub table: Arc<str>,
 }

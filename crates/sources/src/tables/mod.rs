@@ -8,5 +8,6 @@ pub mod split;
 pub(crate) mod read_order;
 pub mod object_table;
 pub(crate) mod compression_notes;
-pub(crate) mod scan;
+pub mod unit_feed;
+pub mod scan;
 pub(crate) mod provider;

@@ -37,6 +37,7 @@ use crate::parquet::live_filters::LiveFilters;
 use crate::tables::object_table::{ObjectTable, Wanted, to_datafusion};
 use crate::tables::read_order::ReadOrder;
 use crate::tables::split::SourceUnit;
+use crate::tables::unit_feed::UnitFeed;
 
 /// Units per stream aimed at: enough to even out differences, few enough to keep requests large.
 const UNITS_PER_STREAM: u64 = 4;
@@ -50,7 +51,10 @@ const SMALL_BYTES_AHEAD: u64 = 4 << 20;
 /// A LIMIT up to this opens no unit ahead.
 const FEW_ROWS: usize = 8192;
 
-pub(crate) struct ObjectScanExec {
+mod fed;
+
+/// See the module.
+pub struct ObjectScanExec {
     table: ObjectTable,
     /// Positions of the files that are read.
     files: Vec<usize>,
@@ -64,6 +68,8 @@ pub(crate) struct ObjectScanExec {
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
     run: Mutex<Run>,
+    /// Who says which units are read here, if not this scan.
+    feed: Option<Arc<dyn UnitFeed>>,
 }
 
 /// One run of the plan: the queue its streams share, and which of them have started.
@@ -113,6 +119,7 @@ impl ObjectScanExec {
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
             run: Mutex::default(),
+            feed: None,
         })
     }
 
@@ -130,6 +137,7 @@ impl ObjectScanExec {
             properties: Arc::clone(&self.properties),
             metrics: ExecutionPlanMetricsSet::new(),
             run: Mutex::default(),
+            feed: self.feed.clone(),
         }
     }
 
@@ -167,6 +175,7 @@ struct Scan {
     streams: usize,
     batch_rows: usize,
     queue: Arc<Queue>,
+    feed: Option<Arc<dyn UnitFeed>>,
 }
 
 /// State of one stream.
@@ -185,8 +194,11 @@ struct Reading {
 impl Scan {
     /// Takes the next unit and sends its first requests.
     async fn open(&self) -> Result<Option<(u64, BatchStream)>> {
-        let units = self.queue.units.get_or_try_init(|| self.cut()).await?;
-        let Some(unit) = units.lock().pop_front() else { return Ok(None) };
+        let unit = match &self.feed {
+            Some(feed) => feed.next().await?,
+            None => self.queue.units.get_or_try_init(|| self.cut()).await?.lock().pop_front(),
+        };
+        let Some(unit) = unit else { return Ok(None) };
         let wanted = Wanted {
             projection: self.projection.as_deref(),
             filters: &self.filters,
@@ -413,6 +425,7 @@ impl ExecutionPlan for ObjectScanExec {
             streams: self.streams(),
             batch_rows: context.session_config().batch_size(),
             queue: self.queue(partition),
+            feed: self.feed.clone(),
         };
         let reading = Reading {
             scan: Arc::new(scan),

@@ -84,7 +84,8 @@ use_skip_indexes                Bool, "1", NoEffect, "Whether skip indexes are u
 use_query_cache                 Bool, "0", NoEffect, "Whether results are cached.";
 use_uncompressed_cache          Bool, "1", Obeyed, "Whether column chunks that are read again are kept without their compression.";
 load_balancing                  Text, "random", NoEffect, "Which replica is asked.";
-max_parallel_replicas           UInt64, "1000", Obeyed, "Servers that work on one load, the one that is asked among them; of queries it has no effect.";
+max_parallel_replicas           UInt64, "1000", Obeyed, "Servers that work on one statement, the one that is asked among them.";
+enable_parallel_replicas        UInt64, "0", Obeyed, "Whether servers of a shared root read a query together: 0, given: never; 1: if there is enough to read; 2: whenever they can. Not given: as 1, where they have ports for each other.";
 allow_experimental_analyzer     Bool, "1", NoEffect, "ClickHouse's newer analyzer; its rules are always followed.";
 enable_analyzer                 Bool, "1", NoEffect, "ClickHouse's newer analyzer; its rules are always followed.";
 compile_expressions             Bool, "1", NoEffect, "Whether expressions are compiled to machine code.";

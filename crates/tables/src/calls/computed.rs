@@ -24,7 +24,7 @@ const MEANT_AS_THEY_ARE: &[&str] =
     &["headers", "extra_credentials", "equals", "tuple", "array", "currentDatabase", "REGEXP", "COLUMNS"];
 
 /// The first argument of a query that is to be computed.
-pub(crate) fn first(query: &Query) -> Option<Expr> {
+pub fn first(query: &Query) -> Option<Expr> {
     let mut visit = Visit { found: None, value: None };
     let mut copy = query.clone();
     let _ = VisitMut::visit(&mut copy, &mut visit);
@@ -32,7 +32,7 @@ pub(crate) fn first(query: &Query) -> Option<Expr> {
 }
 
 /// The query with a value in the place of that argument.
-pub(crate) fn with_value(mut query: Query, value: Expr) -> Query {
+pub fn with_value(mut query: Query, value: Expr) -> Query {
     let mut visit = Visit { found: None, value: Some(value) };
     let _ = VisitMut::visit(&mut query, &mut visit);
     query
@@ -42,7 +42,7 @@ pub(crate) fn with_value(mut query: Query, value: Expr) -> Query {
 ///
 /// # Errors
 /// It is no constant.
-pub(crate) fn literal_of(plan: &LogicalPlan) -> Result<Expr, Error> {
+pub fn literal_of(plan: &LogicalPlan) -> Result<Expr, Error> {
     let expr = match plan {
         LogicalPlan::Projection(projection) => projection.expr.first(),
         LogicalPlan::Values(values) => values.values.first().and_then(|row| row.first()),
@@ -128,7 +128,7 @@ fn is_computed(expr: &Expr) -> bool {
 ///
 /// # Errors
 /// None that a user can cause.
-pub(crate) fn query_of(argument: Expr) -> Result<sql::Query, Error> {
+pub fn query_of(argument: Expr) -> Result<sql::Query, Error> {
     let mut query = sql::parse_query("SELECT 1")?;
     if let SetExpr::Select(select) = query.body.as_mut() {
         select.projection = vec![SelectItem::UnnamedExpr(argument)];

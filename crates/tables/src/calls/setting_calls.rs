@@ -14,7 +14,7 @@ use sql::{SettingKind, SettingValue, Settings};
 ///
 /// # Errors
 /// UNKNOWN_SETTING.
-pub(crate) fn with_values(query: &mut Query, settings: &Settings) -> Result<(), Error> {
+pub fn with_values(query: &mut Query, settings: &Settings) -> Result<(), Error> {
     let replaced = visit_expressions_mut(query, |expr| match value_of(expr, settings) {
         Ok(None) => ControlFlow::Continue(()),
         Ok(Some(value)) => {

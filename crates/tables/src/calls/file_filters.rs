@@ -11,11 +11,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 use stores::{FileCondition, FileFilter, FilterValue};
 
-use crate::resolve::schemas::CALLS;
-use tables::virtual_columns::parts_of;
+use crate::virtual_columns::parts_of;
+use sql::PLACEHOLDER_DATABASE as CALLS;
 
 /// By a call's placeholder, what every row wanted of it fulfils.
-pub(crate) fn of_calls(query: &Query) -> HashMap<String, FileFilter> {
+pub fn of_calls(query: &Query) -> HashMap<String, FileFilter> {
     let mut found = Found::default();
     let _ = query.visit(&mut found);
     // A call that is read twice is listed once, for both.
@@ -77,7 +77,7 @@ impl Found {
 }
 
 /// The call that stands where a table would.
-pub(crate) fn placeholder_of(table: &TableFactor) -> Option<&str> {
+pub fn placeholder_of(table: &TableFactor) -> Option<&str> {
     let TableFactor::Table { name, .. } = table else { return None };
     match parts_of(name) {
         (Some(CALLS), placeholder) => Some(placeholder),
@@ -86,7 +86,7 @@ pub(crate) fn placeholder_of(table: &TableFactor) -> Option<&str> {
 }
 
 /// What the SELECT calls the table, if anything; `None` if it renames the columns, too.
-pub(crate) fn name_of(table: &TableFactor) -> Option<Option<&str>> {
+pub fn name_of(table: &TableFactor) -> Option<Option<&str>> {
     match table {
         TableFactor::Table { alias: Some(alias), .. } if alias.columns.is_empty() => {
             Some(Some(alias.name.value.as_str()))

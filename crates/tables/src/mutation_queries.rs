@@ -12,27 +12,29 @@ use physical::nodes::numbered_part::PART_OFFSET;
 use sql::Query;
 use sql::escape::{always_quote_name, quote_text};
 
-use crate::resolve::schemas::{CALLS, REWRITTEN};
+use sql::PLACEHOLDER_DATABASE as CALLS;
+
+use crate::reserved::REWRITTEN;
 
 /// How many rows a condition is about.
-pub(super) fn count(name: &str, condition: &Expr) -> Result<Query, Error> {
+pub fn count(name: &str, condition: &Expr) -> Result<Query, Error> {
     select(&format!("SELECT count() FROM {} WHERE 1", source(name)), Some(condition), [])
 }
 
 /// The numbers of these rows, in any order.
-pub(super) fn numbers(name: &str, condition: &Expr) -> Result<Query, Error> {
+pub fn numbers(name: &str, condition: &Expr) -> Result<Query, Error> {
     select(&format!("SELECT `{PART_OFFSET}` FROM {} WHERE 1", source(name)), Some(condition), [])
 }
 
 /// All rows as they are, in their order.
-pub(super) fn all(def: &TableDef) -> Result<Query, Error> {
+pub fn all(def: &TableDef) -> Result<Query, Error> {
     let columns: Vec<String> = def.stored_columns().map(|column| always_quote_name(&column.name)).collect();
     let text = format!("SELECT {} FROM {} ORDER BY `{PART_OFFSET}`", columns.join(", "), source(&def.name));
     select(&text, None, [])
 }
 
 /// The numbers of the rows of a condition, in order, and their new values, each cast to its type.
-pub(super) fn values<'a>(
+pub fn values<'a>(
     name: &str,
     condition: &Expr,
     values: impl IntoIterator<Item = (&'a Expr, &'a ColumnType)>,

@@ -10,12 +10,12 @@ use formats::omissions_name;
 use model::ColumnType;
 use stores::WantedTypes;
 
-use crate::resolve::file_filters::{name_of, placeholder_of};
-use tables::virtual_columns::uses_in;
+use crate::calls::file_filters::{name_of, placeholder_of};
+use crate::virtual_columns::uses_in;
 
 /// By the placeholder of the call that is all the SELECT reads: the types of the columns it fills. `target` are those
 /// columns, in the order of the SELECT; those of `defaults` ask for their default where a cell is NULL.
-pub(crate) fn of_insert(
+pub fn of_insert(
     query: &Query,
     target: &[(String, ColumnType)],
     defaults: &BTreeSet<String>,
@@ -33,7 +33,7 @@ pub(crate) fn of_insert(
 }
 
 /// Lets a SELECT over one call tell which cells of these columns its files leave out, behind its own columns.
-pub(crate) fn ask(query: &mut Query, asked: &HashMap<String, Vec<String>>) {
+pub fn ask(query: &mut Query, asked: &HashMap<String, Vec<String>>) {
     let SetExpr::Select(select) = query.body.as_mut() else { return };
     let [from] = select.from.as_slice() else { return };
     let Some(columns) = placeholder_of(&from.relation).and_then(|call| asked.get(call)) else { return };
@@ -102,7 +102,7 @@ mod tests {
     use datafusion::sql::sqlparser::parser::Parser;
 
     use super::*;
-    use crate::resolve::schemas::CALLS;
+    use sql::PLACEHOLDER_DATABASE as CALLS;
 
     #[test]
     fn types_of_columns_that_go_in_as_they_are() {

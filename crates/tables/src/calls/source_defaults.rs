@@ -13,12 +13,12 @@ use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, DefaultKind, RowExpr, TableDef, TableEngine, TableId};
 use sources::{ColumnDefaults, Filling};
 
-use tables::conform::{Conform, Defaults};
-use tables::row_expr::compile;
+use crate::conform::{Conform, Defaults};
+use crate::row_expr::compile;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct SourceDefaults {
+pub struct SourceDefaults {
     def: TableDef,
     /// One for each column of the definition.
     defaults: Defaults,
@@ -26,7 +26,7 @@ pub(crate) struct SourceDefaults {
 
 impl SourceDefaults {
     /// `texts` are the defaults of some of the columns, by their names; `state` is the statement's.
-    pub(crate) fn new(
+    pub fn new(
         state: &SessionState,
         columns: &[(String, ColumnType)],
         texts: &[(String, String)],
@@ -93,7 +93,7 @@ impl ColumnDefaults for SourceDefaults {
 }
 
 /// Batches of `rows`, which has the omission columns of these defaults, with their defaults.
-pub(crate) fn filled(
+pub fn filled(
     defaults: &SourceDefaults,
     schema: &SchemaRef,
     rows: Vec<RecordBatch>,
