@@ -2,7 +2,8 @@
 
 Each server is a process in a network namespace of its own, with half a core, a gigabyte and an equal link (token bucket, of 400 Mbit/s,
 or of LINK_MBIT in the environment; 400 is about what a core of a rented machine has for itself, twice over); the store is
-outside, on what is left of the machine. One statement loads posts: 16 files, one large file of Parquet, and one of CSV. A ratio above 1 is the time of one
+outside, on what is left of the machine. One statement loads posts: 16 files, one large file of Parquet, and one of CSV. Then
+a question is asked of the 16 files, and of the loaded table when it is warm. A ratio above 1 is the time of one
 server over that of three. A run in which the servers did not get their share of the processor is thrown away. Needs root, `ip` and
 `tc`; what it makes is taken away again. Processes on one machine: no network above the links, no store that grows with its readers.
 """
@@ -224,6 +225,30 @@ class Cell:
         return seconds, used, self.store.cpu_seconds() - before[1]
 
 
+QUESTION = ("SELECT toYear(CreationDate) AS year, count(), avg(Score), uniq(OwnerUserId), countIf(Body LIKE '%database%')"
+            " FROM {} GROUP BY year ORDER BY year")
+
+
+def measure_questions(args, count, rows, places):
+    """Seconds of the question over files, and over the table (the third time it is asked)."""
+    with Cell(args, count, *places) as cell:
+        files = cell.source("posts16/*.parquet").replace("s3(", "s3Cluster('default', ")
+        cell.servers[0].query(posts.CREATE)
+        cell.servers[0].query(f"INSERT INTO posts SELECT * FROM {cell.source('posts16/*.parquet')}")
+        cell.servers[0].query("OPTIMIZE TABLE posts FINAL")
+        time.sleep(KNOWN_SECONDS)
+        over_files = cell.timed(QUESTION.format(files))
+        for _ in range(2):
+            cell.servers[0].query(QUESTION.format("posts"))
+        over_table = cell.timed(QUESTION.format("posts"))
+        shares = sum(int(server.query("SELECT count() FROM system.query_log WHERE client_name = 'peer' AND query_kind = 'Select'"
+                                      " AND type = 'QueryFinish'")) for server in cell.servers[1:])
+        for title, (seconds, used, store) in (("files", over_files), ("table", over_table)):
+            print(f"  {count} server(s), {title}: {seconds:.2f} s; processor seconds {', '.join(f'{one:.2f}' for one in used)}, "
+                  f"store {store:.2f}; the busiest had {max(used) / (CORES * seconds):.0%} of its share; {shares} shares", flush=True)
+        return over_files[0], over_table[0]
+
+
 def measure(args, count, pattern, rows, places):
     """One load by so many servers, in seconds; `None` if they did not get their share."""
     with Cell(args, count, *places) as cell:
@@ -271,6 +296,13 @@ def main():
             three.append(measure(args, SERVERS, pattern, args.rows, places))
         ratio = statistics.median(one) / statistics.median(three)
         out.add_ratio(f"{title}: one server over {SERVERS}", "speedup", ratio)
+    one, three = [], []
+    for _ in range(args.rounds):
+        one.append(measure_questions(args, 1, args.rows, places))
+        three.append(measure_questions(args, SERVERS, args.rows, places))
+    for place, title in enumerate(("16 files, s3Cluster", "the table, warm")):
+        ratio = statistics.median(run[place] for run in one) / statistics.median(run[place] for run in three)
+        out.add_ratio(f"question over {title}: one server over {SERVERS}", "speedup", ratio)
     out.append_to(args.docs)
 
 

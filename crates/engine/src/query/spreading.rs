@@ -9,10 +9,11 @@ use boundary::error::Error;
 use boundary::secrets::text::masked;
 use cluster::{Peer, PieceOfPart, ReadOrder, Setting, WorkOrder};
 use datafusion::physical_plan::ExecutionPlan;
+use model::ByteSize;
 use physical::nodes::row_limits::RowLimits;
 use physical::spread::dealing::dealt;
 use physical::spread::digest::digest;
-use physical::spread::fragment::Fragment;
+use physical::spread::fragment::{Fragment, bytes_read};
 use physical::spread::leaf::PartPiece;
 use physical::spread::node::{OtherServer, SpreadExec};
 use physical::spread::share::{Share, files_to_share, over, parts_to_share};
@@ -95,6 +96,11 @@ fn chosen(
     if servers.is_empty() {
         return Err("no other server has a port for peers".to_owned());
     }
+    let few = |bytes: u64| format!("it reads {}, too little for more", ByteSize(bytes));
+    let bytes = bytes_read(plan.as_ref());
+    if wish == Wish::BySize && bytes < 2 * BYTES_EACH {
+        return Err(few(bytes));
+    }
     let fragment = Fragment::of(plan)?;
     if wish == Wish::BySize && !fragment.reduces {
         return Err("all the rows it reads would be sent".to_owned());
@@ -116,7 +122,7 @@ fn chosen(
     match peers.is_empty() {
         true if most <= 1 => Err("max_parallel_replicas is 1".to_owned()),
         true if units <= 1 => Err("one file is one unit".to_owned()),
-        true => Err(format!("it reads {} bytes, too few for more", fragment.bytes)),
+        true => Err(few(fragment.bytes)),
         false => Ok(Chosen { fragment, peers }),
     }
 }

@@ -18,7 +18,7 @@ use super::leaf::{Leaf, parts_of};
 pub(super) const DIGEST_ROWS_MAX: usize = 100_000;
 
 /// The line of a node in a plan.
-pub(super) fn line_of(plan: &dyn ExecutionPlan) -> String {
+fn line_of(plan: &dyn ExecutionPlan) -> String {
     DisplayableExecutionPlan::new(plan).one_line().to_string()
 }
 

@@ -9,7 +9,9 @@
 use std::sync::Arc;
 
 use datafusion::common::JoinType;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
@@ -19,7 +21,7 @@ use datafusion::physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, Partitioning, replace_children_if_necessary,
 };
 
-use super::digest::{DIGEST_ROWS_MAX, line_of};
+use super::digest::DIGEST_ROWS_MAX;
 use super::leaf::{Leaf, bytes_of};
 use crate::nodes::array_join::ArrayJoinExec;
 use crate::unary::Unary;
@@ -259,21 +261,35 @@ fn whole(plan: &Arc<dyn ExecutionPlan>) -> Result<(), String> {
 
 /// What a node computes is the same wherever and whenever it is computed.
 fn check_expressions(plan: &Arc<dyn ExecutionPlan>) -> Result<(), String> {
-    let mut is_random = false;
+    let mut found = Ok(());
     let asked = plan.apply_expressions(&mut |expr| {
-        is_random |= is_volatile(expr);
+        found = std::mem::replace(&mut found, Ok(())).and_then(|()| check_expression(expr));
         Ok(TreeNodeRecursion::Continue)
     });
-    let of_scan = match Leaf::of(plan.as_ref()) {
-        Some(Leaf::Parts(config)) => config.file_source.filter(),
-        _ => None,
-    };
-    is_random |= of_scan.as_ref().is_some_and(is_volatile);
-    if asked.is_err() || is_random {
+    if asked.is_err() {
+        return Err(format!("what {} computes is not known", name_of(plan)));
+    }
+    found?;
+    match Leaf::of(plan.as_ref()) {
+        Some(Leaf::Parts(config)) => config.file_source.filter().as_ref().map_or(Ok(()), check_expression),
+        _ => Ok(()),
+    }
+}
+
+fn check_expression(expr: &Arc<dyn PhysicalExpr>) -> Result<(), String> {
+    if is_volatile(expr) {
         return Err("it asks for random values".to_owned());
     }
-    if line_of(plan.as_ref()).contains("scalar_subquery(") {
-        return Err("it needs the value of a subquery".to_owned());
+    let waits = expr.exists(|part| Ok(part.is::<ScalarSubqueryExpr>())).unwrap_or(true);
+    if waits { Err("it needs the value of a subquery".to_owned()) } else { Ok(()) }
+}
+
+/// Bytes of all files that a plan reads: what any piece of it reads at most.
+pub fn bytes_read(plan: &dyn ExecutionPlan) -> u64 {
+    match Leaf::of(plan) {
+        Some(Leaf::Parts(config)) => bytes_of(config),
+        Some(Leaf::Files(scan)) => scan.bytes(),
+        Some(Leaf::Inline(_)) => 0,
+        None => plan.children().into_iter().map(|child| bytes_read(child.as_ref())).sum(),
     }
-    Ok(())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::Boundedness;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -56,7 +56,10 @@ impl SpreadExec {
     }
 
     fn new(here: Arc<dyn ExecutionPlan>, others: Vec<Arc<dyn OtherServer>>) -> SpreadExec {
-        let mut equivalence = EquivalenceProperties::new(here.schema());
+        // What is constant or equal here is so everywhere: steps above were chosen by it.
+        let mut equivalence = here.equivalence_properties().clone();
+        equivalence.clear_orderings();
+        equivalence.clear_per_partition_constants();
         if let Some(order) = order_of(&here) {
             equivalence.add_ordering(order);
         }
