@@ -153,8 +153,8 @@ fn may_meet_nan(
 
 /// Largest parts first, each to the group with the fewest bytes.
 fn file_groups(scan: &PartScan<'_>, groups: usize) -> Vec<FileGroup> {
-    let (parts, exact) = (scan.parts, exact_columns(scan));
-    let file = |at: usize, part: &Arc<PartDescriptor>| part_file(part, scan, &exact, at);
+    let parts = scan.parts;
+    let file = |at: usize, part: &Arc<PartDescriptor>| part_file(part, scan, at);
     if scan.in_order {
         let files = parts.iter().enumerate().map(|(at, part)| file(at, part)).collect::<Vec<_>>();
         return vec![FileGroup::new(files)];
@@ -173,7 +173,7 @@ fn file_groups(scan: &PartScan<'_>, groups: usize) -> Vec<FileGroup> {
 }
 
 /// `at`: its place among the parts of the scan.
-fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, exact: &[usize], at: usize) -> PartitionedFile {
+fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, at: usize) -> PartitionedFile {
     let created = i64::try_from(part.created_ms).ok().and_then(DateTime::from_timestamp_millis);
     let meta = ObjectMeta {
         location: part_path(part),
@@ -187,7 +187,8 @@ fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, exact: &[usize], a
     if scan.masked.is_some() {
         return file.with_partition_values(vec![ScalarValue::UInt32(u32::try_from(at).ok())]);
     }
-    file.with_statistics(Arc::new(statistics(std::slice::from_ref(part), &scan.schema, exact)))
+    // Bounds of one file would be taken for its values where they are equal: as literals without what the field says of its type.
+    file.with_statistics(Arc::new(statistics(std::slice::from_ref(part), &scan.schema, &[])))
 }
 
 /// The columns whose bounds are the least and the greatest value of the rows: numbers and times, not texts, whose bounds
