@@ -5,6 +5,7 @@
 mod barrier;
 mod optional_sides;
 mod same_names;
+mod typed_statistics;
 
 use std::sync::Arc;
 
@@ -18,6 +19,6 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     let known = PhysicalOptimizer::new().rules.into_iter();
     let first: Rule = Arc::new(optional_sides::OptionalSides);
-    let rules = std::iter::once(first).chain(known.map(same_names::guarded));
+    let rules = std::iter::once(first).chain(known.map(typed_statistics::typed).map(same_names::guarded));
     builder.with_physical_optimizer_rules(rules.collect())
 }
