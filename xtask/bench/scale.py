@@ -1,7 +1,7 @@
 """cargo xtask bench scale: three small servers of one bucket beside one of the same size.
 
 Each server is a process in a network namespace of its own, with half a core, a gigabyte and an equal link (token bucket, of 400 Mbit/s,
-or of LINK_MBIT in the environment; 400 is about what a core of a rented machine has for itself, twice over); the store is
+or of LINK_MBIT in the environment; MEASURED there says loads, questions or both; 400 is about what a core of a rented machine has for itself, twice over); the store is
 outside, on what is left of the machine. One statement loads posts: 16 files, one large file of Parquet, and one of CSV. Then
 a question is asked of the 16 files, and of the loaded table when it is warm. A ratio above 1 is the time of one
 server over that of three. A run in which the servers did not get their share of the processor is thrown away. Needs root, `ip` and
@@ -288,8 +288,9 @@ def main():
         run(args.binary, "local", "-q", f"INSERT INTO FUNCTION file('{text}', 'CSVWithNames') SELECT * FROM file('{source}')")
         write(text + ".complete", "")
     places = (folder, store)
+    measured = os.environ.get("MEASURED", "loads,questions").split(",")
     loads = (("16 files", "posts16/*.parquet"), ("one Parquet file", "posts1/*.parquet"), ("one CSV file", "posts.csv"))
-    for title, pattern in ((f"load of {files}", pattern) for files, pattern in loads):
+    for title, pattern in ((f"load of {files}", pattern) for files, pattern in loads if "loads" in measured):
         one, three = [], []
         for _ in range(args.rounds):
             one.append(measure(args, 1, pattern, args.rows, places))
@@ -297,10 +298,10 @@ def main():
         ratio = statistics.median(one) / statistics.median(three)
         out.add_ratio(f"{title}: one server over {SERVERS}", "speedup", ratio)
     one, three = [], []
-    for _ in range(args.rounds):
+    for _ in range(args.rounds if "questions" in measured else 0):
         one.append(measure_questions(args, 1, args.rows, places))
         three.append(measure_questions(args, SERVERS, args.rows, places))
-    for place, title in enumerate(("16 files, s3Cluster", "the table, warm")):
+    for place, title in enumerate(("16 files, s3Cluster", "the table, warm") if one else ()):
         ratio = statistics.median(run[place] for run in one) / statistics.median(run[place] for run in three)
         out.add_ratio(f"question over {title}: one server over {SERVERS}", "speedup", ratio)
     out.append_to(args.docs)

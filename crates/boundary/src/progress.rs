@@ -140,6 +140,12 @@ impl QueryProgress {
         self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// What will be read besides what the plan's own scans say.
+    pub fn expect(&self, rows: u64, bytes: u64) {
+        self.table_rows_total.fetch_add(rows, Ordering::Relaxed);
+        self.table_bytes_total.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// From here on the plan's own counters are shown too.
     pub fn watch(&self, plan: &Arc<dyn ExecutionPlan>) {
         self.has_planned();

@@ -75,6 +75,12 @@ fn a_load_that_servers_share_is_whole_whatever_becomes_of_them() {
 }
 
 #[test]
+fn a_query_that_servers_share_is_whole_whatever_becomes_of_them() {
+    let rows = ["--rows", "200000"].map(str::to_owned);
+    run_with_binary("json", "shared/reads.py", &[&[amount("8", "300")], rows.as_slice()].concat());
+}
+
+#[test]
 fn a_label_repeated_after_kill_nine_is_there_once() {
     run_with_binary("json", "crash/labels9.py", &[amount("10", "300"), "7".to_owned()]);
 }

@@ -20,10 +20,12 @@ use crate::worker::PeerWork;
 
 /// A silent connection is asked whether it lives.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(5);
-/// What may be on its way over one connection: rows are many, and the way may be long.
-pub(crate) const WINDOW_BYTES: u32 = 8 << 20;
+/// What may be on its way in one call: rows are many, and the way may be long.
+pub(crate) const CALL_WINDOW_BYTES: u32 = 2 << 20;
 /// Calls at a time over one connection.
 const CALLS_MAX: u32 = 64;
+/// What may be on its way over one connection: calls that nobody listens to hold up no other.
+pub(crate) const WINDOW_BYTES: u32 = CALLS_MAX * CALL_WINDOW_BYTES;
 
 /// An open port.
 #[derive(Debug)]
@@ -60,7 +62,7 @@ pub async fn listen(
     let mut server = Server::builder()
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE))
-        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_stream_window_size(CALL_WINDOW_BYTES)
         .initial_connection_window_size(WINDOW_BYTES)
         .max_concurrent_streams(Some(CALLS_MAX));
     if let Some(tls) = me.server_tls.clone() {

@@ -18,7 +18,7 @@ use tonic_prost::ProstCodec;
 use crate::calls::{COMMIT_PATH, MESSAGE_BYTES_MAX, WORK_PATH};
 use crate::error::PeerError;
 use crate::identity::Identity;
-use crate::listener::{KEEP_ALIVE, WINDOW_BYTES, with_causes};
+use crate::listener::{CALL_WINDOW_BYTES, KEEP_ALIVE, WINDOW_BYTES, with_causes};
 use crate::messages::{CommitAnswer, CommitRequest, FromWorker, Order, Report, ToWorker, Units, WorkOrder};
 use crate::secret::{HEADER, prove};
 
@@ -29,6 +29,8 @@ const BEGIN_MAX: Duration = Duration::from_secs(5);
 const COMMIT_MAX: Duration = Duration::from_secs(5);
 /// A worker says each second that it lives.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
+/// So long a peer that was lost is not asked to read: it may be stopped, and each question would wait for its silence.
+const AVOIDED: Duration = Duration::from_secs(10);
 /// Answers on their way to a worker, who asks one question at a time.
 const ORDERS_MAX: usize = 8;
 
@@ -45,6 +47,8 @@ pub struct Peer {
 pub struct Peers {
     me: Identity,
     channels: Mutex<BTreeMap<String, Channel>>,
+    /// Until when peers that were lost are not asked to read, by their addresses.
+    avoided: Mutex<BTreeMap<String, Duration>>,
 }
 
 /// A peer at work.
@@ -57,7 +61,20 @@ pub struct Worker {
 
 impl Peers {
     pub fn new(me: Identity) -> Peers {
-        Peers { me, channels: Mutex::default() }
+        Peers { me, channels: Mutex::default(), avoided: Mutex::default() }
+    }
+
+    /// A peer was lost: what would wait for it again had better do without for a while.
+    pub fn avoid(&self, peer: &Peer) {
+        self.avoided.lock().insert(peer.address.clone(), self.me.clock.monotonic() + AVOIDED);
+    }
+
+    /// Whether a peer was lost a moment ago.
+    pub fn is_avoided(&self, peer: &Peer) -> bool {
+        let now = self.me.clock.monotonic();
+        let mut avoided = self.avoided.lock();
+        avoided.retain(|_, until| *until > now);
+        avoided.contains_key(&peer.address)
     }
 
     /// [`Identity::is_private`].
@@ -129,7 +146,7 @@ impl Peers {
             .tcp_nodelay(true)
             .http2_keep_alive_interval(KEEP_ALIVE)
             .keep_alive_timeout(KEEP_ALIVE)
-            .initial_stream_window_size(WINDOW_BYTES)
+            .initial_stream_window_size(CALL_WINDOW_BYTES)
             .initial_connection_window_size(WINDOW_BYTES);
         if let Some(tls) = self.me.client_tls.clone() {
             endpoint = endpoint.tls_config(tls).map_err(wrong)?;

@@ -61,7 +61,8 @@ impl From<PeerError> for Stopped {
     }
 }
 
-type Heard = std::result::Result<RecordBatch, Stopped>;
+/// The next rows; `None` behind the last of them.
+type Heard = std::result::Result<Option<RecordBatch>, Stopped>;
 
 impl fmt::Debug for Elsewhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,10 +105,12 @@ impl Elsewhere {
 
     /// Hands on what the server says, until it has said all.
     async fn hear(&self, sender: &mpsc::Sender<Heard>) {
-        if let Err(stopped) = self.ask(sender).await {
-            // Whoever is gone has no use for it.
-            let _ = sender.send(Err(stopped)).await;
+        let heard = self.ask(sender).await.map(|()| None);
+        if let (Err(Stopped::Lost(_)), Some(peers)) = (&heard, self.services.peers.get()) {
+            peers.avoid(&self.peer);
         }
+        // Whoever is gone has no use for it.
+        let _ = sender.send(heard).await;
     }
 
     async fn ask(&self, sender: &mpsc::Sender<Heard>) -> std::result::Result<(), Stopped> {
@@ -128,7 +131,7 @@ impl Elsewhere {
                 Some(Report::Rows(bytes)) => {
                     let batches = receiver.take(bytes).map_err(|error| Stopped::Lost(error.to_string()))?;
                     for batch in batches {
-                        if sender.send(Ok(batch)).await.is_err() {
+                        if sender.send(Ok(Some(batch))).await.is_err() {
                             return Ok(());
                         }
                     }
@@ -165,8 +168,9 @@ impl Reading {
     async fn next(mut self) -> Result<Option<(RecordBatch, Reading)>> {
         if self.instead.is_none() {
             match self.heard.recv().await {
-                None => return Ok(None),
-                Some(Ok(batch)) => {
+                Some(Ok(None)) => return Ok(None),
+                None => self.read_here(Stopped::Lost("it is not listened to any more".to_owned()))?,
+                Some(Ok(Some(batch))) => {
                     self.has_rows = true;
                     return Ok(Some((self.checked(batch)?, self)));
                 }

@@ -16,7 +16,7 @@ use physical::spread::digest::digest;
 use physical::spread::fragment::{Fragment, bytes_read};
 use physical::spread::leaf::PartPiece;
 use physical::spread::node::{OtherServer, SpreadExec};
-use physical::spread::share::{Share, files_to_share, over, parts_to_share};
+use physical::spread::share::{Share, files_to_share, over, parts_to_share, rows_to_share};
 use physical::spread::units::{OfThisServer, SharedUnits};
 
 use crate::context::execution::Execution;
@@ -58,7 +58,7 @@ pub(crate) fn spread(
     }
 }
 
-/// What EXPLAIN says of servers.
+/// What EXPLAIN says of servers where the plan does not name them.
 pub(crate) fn explained(
     services: &Services,
     execution: &Execution,
@@ -66,13 +66,8 @@ pub(crate) fn explained(
     plan: &Arc<dyn ExecutionPlan>,
 ) -> Option<String> {
     services.peers.get()?;
-    match chosen(services, execution, titles, plan) {
-        Ok(chosen) => {
-            let others: Vec<String> = chosen.peers.into_iter().map(|peer| peer.address).collect();
-            Some(format!("Servers: {}, this one and {}", others.len() + 1, others.join(", ")))
-        }
-        Err(why) => Some(format!("Servers: this one; {why}")),
-    }
+    let why = chosen(services, execution, titles, plan).err()?;
+    Some(format!("Servers: this one; {why}"))
 }
 
 fn chosen(
@@ -88,6 +83,9 @@ fn chosen(
     }
     if execution.helping.is_some() || execution.rewritten.is_some() || !execution.is_query {
         return Err("it is a part of another statement".to_owned());
+    }
+    if !execution.temporary.is_empty() {
+        return Err("the session has temporary tables".to_owned());
     }
     if row_limits(&execution.settings) != RowLimits::default() {
         return Err("rows are counted by one server".to_owned());
@@ -114,16 +112,20 @@ fn chosen(
     let may_hear = |peer: &Peer| !has_secrets || peers.is_private(peer);
     let others = most.min(enough).saturating_sub(1);
     let units = files_to_share(&fragment.plan).map_or(usize::MAX, |scan| scan.units_expected());
-    let mut peers: Vec<Peer> = servers.into_iter().filter(may_hear).collect();
-    if peers.is_empty() {
+    let mut reached: Vec<Peer> = servers.into_iter().filter(may_hear).collect();
+    if reached.is_empty() {
         return Err("it has credentials, and the servers have no TLS between them".to_owned());
     }
-    peers.truncate(others.min(units.saturating_sub(1)));
-    match peers.is_empty() {
+    reached.retain(|peer| !peers.is_avoided(peer));
+    if reached.is_empty() {
+        return Err("the other servers were lost a moment ago".to_owned());
+    }
+    reached.truncate(others.min(units.saturating_sub(1)));
+    match reached.is_empty() {
         true if most <= 1 => Err("max_parallel_replicas is 1".to_owned()),
         true if units <= 1 => Err("one file is one unit".to_owned()),
         true => Err(few(fragment.bytes)),
-        false => Ok(Chosen { fragment, peers }),
+        false => Ok(Chosen { fragment, peers: reached }),
     }
 }
 
@@ -152,10 +154,13 @@ fn shared(
     let mut names = vec![services.sharing.as_ref().map_or(0, |sharing| sharing.member.id().0)];
     names.extend(peers.iter().map(|peer| peer.id));
     let mut dealt = dealt(&parts_to_share(whole), &names).into_iter();
+    let pieces = dealt.next().unwrap_or_default();
     let units = files_to_share(whole).map(|scan| Arc::new(SharedUnits::of(scan, names.len())));
     let digest = digest(whole)?;
+    let others_bytes: u64 = dealt.as_slice().iter().flatten().map(|piece| piece.end - piece.begin).sum();
+    execution.progress.expect(rows_to_share(whole), others_bytes);
     let here = Share {
-        pieces: dealt.next().unwrap_or_default(),
+        pieces,
         has_inline: true,
         feed: units.clone().map(|units| Arc::new(OfThisServer(units)) as _),
     };

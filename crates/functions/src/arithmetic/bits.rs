@@ -106,7 +106,8 @@ fn places_of(by: i64, name: &str) -> Result<i64, FunctionError> {
 fn shift_wide(call: &Call<'_>, name: &str, left: bool) -> Result<ArrayRef, FunctionError> {
     let result = call.result_type.value_type();
     let (arg, places) = (call.arg(0)?, call.ints(1)?);
-    let (values, kind) = (numbers(&arg.array, result)?, kind_of(result));
+    // The number of places may be the wide one.
+    let (values, kind) = (numbers(&call.converted(0, result)?, result)?, kind_of(result));
     let bits = i64::try_from(kind.bytes).unwrap_or(0) * 8;
     let mut shifted = Vec::with_capacity(call.rows);
     for row in 0..call.rows {

@@ -59,6 +59,13 @@ pub(super) fn bytes_of(config: &FileScanConfig) -> u64 {
     parts_of(config).values().map(|file| file.object_meta.size).sum()
 }
 
+/// Rows of its parts.
+pub(super) fn rows_of(config: &FileScanConfig) -> u64 {
+    let rows =
+        |file: &&PartitionedFile| file.extension::<ScannedPart>().map_or(0, |scanned| scanned.part.rows);
+    parts_of(config).values().map(rows).sum()
+}
+
 /// The same scan over some pieces of its parts, in so many groups.
 ///
 /// # Errors

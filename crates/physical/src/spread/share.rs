@@ -14,7 +14,7 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, replace_children_if_necessary};
 use sources::{ObjectScanExec, UnitFeed};
 
-use super::leaf::{Leaf, PartPiece, parts_of, scan_of};
+use super::leaf::{Leaf, PartPiece, parts_of, rows_of, scan_of};
 
 /// What one server reads of a piece of a plan.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,17 @@ pub fn parts_to_share(plan: &Arc<dyn ExecutionPlan>) -> Vec<PartPiece> {
         }
     });
     parts
+}
+
+/// Rows of all parts that are shared. Shares themselves do not know how many they have.
+pub fn rows_to_share(plan: &Arc<dyn ExecutionPlan>) -> u64 {
+    let mut rows = 0;
+    visit(plan, &mut 0, &mut |_, leaf| {
+        if let Leaf::Parts(config) = leaf {
+            rows += rows_of(config);
+        }
+    });
+    rows
 }
 
 /// The scan of files that is shared, if there is one.
