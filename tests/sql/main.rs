@@ -132,6 +132,8 @@ enum Together {
     TakeTurns,
     /// The last one is asked, and all read.
     Read,
+    /// There is one, whose rows are in parts.
+    FromParts,
 }
 
 /// Runs a file on one server with a folder of its own, or on several of one shared root.
@@ -146,6 +148,7 @@ async fn run_file(path: &Path, servers: usize, together: Together) -> Result<(),
         databases.push(opened.map_err(|error| error.to_string())?);
     }
     let reads = together == Together::Read;
+    let flushes = together != Together::TakeTurns;
     let mut ports = Vec::new();
     for database in databases.iter().filter(|_| reads) {
         let config = PeerConfig { listen: Some(([127, 0, 0, 1], 0).into()), ..PeerConfig::default() };
@@ -155,7 +158,7 @@ async fn run_file(path: &Path, servers: usize, together: Together) -> Result<(),
     let (last, mut others) = (opened.clone(), databases);
     let mut runner = Runner::new(move || {
         let mut connection = Connection::new(&opened);
-        connection.flushes = reads;
+        connection.flushes = flushes;
         async move {
             for session in connection.sessions.iter_mut().filter(|_| servers > 1) {
                 let name = if reads { "enable_parallel_replicas" } else { "select_sequential_consistency" };
@@ -228,14 +231,21 @@ fn every_slt_file_passes_on_two_servers_that_take_turns() {
 }
 
 #[test]
+fn every_slt_file_passes_when_its_rows_are_in_parts() {
+    every_file_passes(1, Together::FromParts, |path| !asks_about_merges(path));
+}
+
+#[test]
 fn every_slt_file_passes_when_three_servers_read_together() {
-    // They ask what a merge leaves, or about rows that are in no part.
-    let of_merges = ["alter", "detach", "final_masks", "insert", "once", "profile", "ttl", "views_final"];
-    every_file_passes(3, Together::Read, move |path| {
-        !of_merges.iter().any(|name| path.ends_with(format!("sql/{name}.slt")))
-    });
+    every_file_passes(3, Together::Read, |path| !asks_about_merges(path));
     let shares = SHARES.load(Ordering::Relaxed);
     assert!(shares >= SHARES_MIN || std::env::var("SLT_FILE").is_ok(), "helpers read {shares} shares");
+}
+
+/// Files that ask what a merge leaves, or about rows that are in no part.
+fn asks_about_merges(path: &Path) -> bool {
+    let names = ["alter", "detach", "final_masks", "insert", "once", "profile", "ttl", "views_final"];
+    names.iter().any(|name| path.ends_with(format!("sql/{name}.slt")))
 }
 
 /// Files that tests write have one place, whoever runs them.
