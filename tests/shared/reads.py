@@ -165,6 +165,9 @@ def main():
         shares = sum(int(node.query(sql)) for node in root.nodes)
         if not shares:
             raise SystemExit("no server has read a share")
+        for words in ("SHOW FRONTENDS", "SHOW COMPUTE NODES", "SELECT * FROM system.clusters WHERE cluster = 'default'"):
+            if len(root.nodes[0].rows(words)) < given["servers"]:
+                raise SystemExit(f"{words} does not list all servers")
         alarms = root.alarms()
         if alarms:
             raise SystemExit("\n".join(alarms[:10]))

@@ -13,7 +13,7 @@ use model::ByteSize;
 use physical::nodes::row_limits::RowLimits;
 use physical::spread::dealing::dealt;
 use physical::spread::digest::digest;
-use physical::spread::fragment::{Fragment, bytes_read};
+use physical::spread::fragment::{Fragment, Leaves, bytes_read};
 use physical::spread::leaf::PartPiece;
 use physical::spread::node::{OtherServer, SpreadExec};
 use physical::spread::share::{Share, files_to_share, over, parts_to_share, rows_to_share};
@@ -100,8 +100,14 @@ fn chosen(
         return Err(few(bytes));
     }
     let fragment = Fragment::of(plan)?;
-    if wish == Wish::BySize && !fragment.reduces {
-        return Err("all the rows it reads would be sent".to_owned());
+    let sends_much = match fragment.leaves {
+        Leaves::Few => false,
+        // Files are read from afar anyway; pages of parts may be kept here.
+        Leaves::Some => !fragment.reads_files,
+        Leaves::All => true,
+    };
+    if wish == Wish::BySize && sends_much {
+        return Err("most of the rows it reads might be sent".to_owned());
     }
     let has_secrets = masked(&execution.logged) != *execution.logged;
     let most = usize::try_from(execution.settings.get_u64("max_parallel_replicas")).unwrap_or(usize::MAX);

@@ -57,8 +57,8 @@ pub struct Fragment {
     pub plan: Arc<dyn ExecutionPlan>,
     /// Bytes of the files that it reads in shares.
     pub bytes: u64,
-    /// Whether it has fewer rows than it reads, as far as its steps tell: those are sent.
-    pub reduces: bool,
+    /// How far it has fewer rows than it reads, as its steps tell: those are sent.
+    pub leaves: Leaves,
     /// Whether it reads files outside, whose units are leased.
     pub reads_files: bool,
     /// Which child leads to it, from the root of the plan.
@@ -69,6 +69,16 @@ pub struct Fragment {
 fn name_of(plan: &Arc<dyn ExecutionPlan>) -> &str {
     let name = plan.name();
     name.split_once('(').map_or(name, |(name, _)| name)
+}
+
+/// What is left of the rows that are read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Leaves {
+    All,
+    /// Those of a condition, which may be most.
+    Some,
+    /// Groups, or the first few.
+    Few,
 }
 
 /// What is read in shares below a node.
@@ -87,7 +97,7 @@ impl Fragment {
     pub fn of(plan: &Arc<dyn ExecutionPlan>) -> Result<Fragment, String> {
         let (mut found, mut why) = (Vec::new(), None);
         find(plan, &mut Vec::new(), &mut found, &mut why);
-        let largest = found.into_iter().max_by_key(|fragment| (fragment.reduces, fragment.bytes));
+        let largest = found.into_iter().max_by_key(|fragment| (fragment.leaves, fragment.bytes));
         largest.ok_or_else(|| why.unwrap_or_else(|| "it reads no table and no files".to_owned()))
     }
 
@@ -130,8 +140,8 @@ fn find(
                 why.get_or_insert_with(|| "it reads several lists of files together".to_owned());
                 return;
             }
-            let reduces = reduces(&plan);
-            return found.push(Fragment { plan, bytes, reduces, reads_files: scans_of_files == 1, path });
+            let leaves = leaves(&plan);
+            return found.push(Fragment { plan, bytes, leaves, reads_files: scans_of_files == 1, path });
         }
         Ok(_) => return,
         Err(reason) if !ABOVE.contains(&name_of(plan)) => {
@@ -148,16 +158,18 @@ fn find(
     }
 }
 
-/// Whether some step leaves rows out, or puts them together.
-fn reduces(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    let of_scan = match Leaf::of(plan.as_ref()) {
+/// What its steps leave.
+fn leaves(plan: &Arc<dyn ExecutionPlan>) -> Leaves {
+    let filters = match Leaf::of(plan.as_ref()) {
         Some(Leaf::Parts(config)) => config.file_source.filter().is_some(),
-        _ => false,
+        _ => name_of(plan) == "FilterExec",
     };
-    of_scan
-        || plan.fetch().is_some()
-        || ["AggregateExec", "FilterExec"].contains(&name_of(plan))
-        || plan.children().into_iter().any(reduces)
+    let here = match plan.fetch().is_some() || plan.is::<AggregateExec>() {
+        true => Leaves::Few,
+        false if filters => Leaves::Some,
+        false => Leaves::All,
+    };
+    plan.children().into_iter().map(leaves).fold(here, Leaves::max)
 }
 
 /// What a piece reads in shares, if it is shared; or why it is not.

@@ -56,7 +56,7 @@ pub(super) fn parts_of(config: &FileScanConfig) -> BTreeMap<PartId, &Partitioned
 
 /// Bytes that a scan of parts reads at most.
 pub(super) fn bytes_of(config: &FileScanConfig) -> u64 {
-    parts_of(config).values().map(|file| file.object_meta.size).sum()
+    config.file_groups.iter().flat_map(FileGroup::iter).map(PartitionedFile::effective_size).sum()
 }
 
 /// Rows of its parts.

@@ -64,6 +64,12 @@ pub(crate) fn show(head: &mut Head<'_>) -> Result<Statement> {
         head.expect_word("NODES")?;
         return rows(COMPUTE_NODES, &[], "ComputeNodeId", &Narrowing::default());
     }
+    if head.word("FRONTENDS") {
+        return rows(FRONTENDS, &[], "Name", &Narrowing::default());
+    }
+    if head.word("BACKENDS") {
+        return rows(BACKENDS, &[], "BackendId", &Narrowing::default());
+    }
     if head.word("SETTING") {
         let named = format!("name = {}", quote_text(&head.name("a setting's name")?));
         return rows("SELECT value FROM system.settings", &[named], "name", &Narrowing::default());
@@ -76,6 +82,17 @@ const COMPUTE_NODES: &str = "SELECT id AS ComputeNodeId, host_address AS IP, por
     start_time AS LastStartTime, last_seen AS LastHeartbeat, if(is_active, 'true', 'false') AS Alive, \
     if(is_active, '', 'it was not heard of for 30 seconds') AS ErrMsg, version AS Version, \
     running_queries AS NumRunningQueries FROM system.nodes";
+
+/// Every server answers statements. There is no leader; tools look for one, and find the server that they ask.
+const FRONTENDS: &str = "SELECT id AS Name, host_address AS IP, port AS HttpPort, \
+    if(is_local, 'LEADER', 'FOLLOWER') AS Role, if(is_local, 'true', 'false') AS IsMaster, \
+    if(is_active, 'true', 'false') AS Alive, known_seq AS ReplayedJournalId, last_seen AS LastHeartbeat, \
+    if(is_active, '', 'it was not heard of for 30 seconds') AS ErrMsg, start_time AS StartTime, version AS Version \
+    FROM system.nodes";
+
+/// Servers with data of their own: none, where all share theirs.
+const BACKENDS: &str = "SELECT id AS BackendId, host_address AS IP, port AS HttpPort, start_time AS LastStartTime, \
+    last_seen AS LastHeartbeat, 'true' AS Alive, '' AS ErrMsg, version AS Version FROM system.nodes WHERE 0";
 
 /// Kinds that are about tables, and those of other databases' people.
 fn of_tables(head: &mut Head<'_>) -> Result<Statement> {
