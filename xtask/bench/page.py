@@ -187,8 +187,13 @@ def shared(run):
     )
 
 
+def scaled(run):
+    rows = [[name.split(": ")[0], run.line(name, "speedup")["ratio"] + "x"] for name in run.measures(": one server over")]
+    return table(["three servers beside one", "as fast"], rows)
+
+
 SECTIONS = {"load": load, "query": query, "final": load, "insert": insert, "read": read, "http": http, "open": opened,
-            "shared": shared}
+            "shared": shared, "scale": scaled}
 
 
 def section(folder, benchmark):

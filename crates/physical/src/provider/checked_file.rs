@@ -55,6 +55,8 @@ impl PartChecks {
 pub(crate) struct ScannedPart {
     pub part: Arc<PartDescriptor>,
     pub table: Arc<str>,
+    /// Of the table's columns as they are read: how older parts become rows depends on it.
+    pub version: u32,
 }
 
 /// Where the store of parts has it, and by which its footer is kept.
@@ -199,12 +201,12 @@ impl CheckedFile {
             }
             // The store is gone, and says nothing of the part.
             Ok(Err(unreachable)) => {
-                let ScannedPart { part, table } = &self.scanned;
+                let ScannedPart { part, table, .. } = &self.scanned;
                 ParquetError::External(Box::new(PhysicalError::of_part(unreachable, table, part)))
             }
             // It answers again, or answered too late.
             _ if self.checks.store.storage().is_far() => {
-                let ScannedPart { part, table } = &self.scanned;
+                let ScannedPart { part, table, .. } = &self.scanned;
                 let path = self.checks.store.path(part);
                 let failed = PartError::disk("read", &path)(std::io::Error::other(error.to_string()));
                 ParquetError::External(Box::new(PhysicalError::of_part(failed, table, part)))
@@ -215,7 +217,7 @@ impl CheckedFile {
 
     /// Notes damage, and says of which table and part it is; unless it may be of a copy on this machine, which is forgotten.
     fn damage(&mut self, error: PartError) -> ParquetError {
-        let ScannedPart { part, table } = &self.scanned;
+        let ScannedPart { part, table, .. } = &self.scanned;
         let storage = self.checks.store.storage();
         if storage.is_far() && !self.reads_again {
             storage.forget_copy(&part.location.key);

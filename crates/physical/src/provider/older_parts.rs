@@ -60,7 +60,7 @@ pub(crate) fn scan_older(session: &dyn Session, scan: OlderScan<'_>) -> Result<A
         }
     };
     let parts = PartScan {
-        table: &scan.now.name,
+        def: scan.now,
         schema: Arc::clone(&source),
         parts: scan.parts,
         projection: Some(&projection),

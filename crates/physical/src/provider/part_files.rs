@@ -19,7 +19,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use model::table_def::column_id_of;
-use model::{PartDescriptor, Value};
+use model::{PartDescriptor, TableDef, Value};
 use object_store::ObjectMeta;
 use parts::UnpackedPages;
 
@@ -37,8 +37,8 @@ const FOOTER_BYTES_HINT: usize = 512 * 1024;
 
 /// What to read of the parts.
 pub(crate) struct PartScan<'a> {
-    /// The table's name, for errors.
-    pub table: &'a Arc<str>,
+    /// The table as it is now.
+    pub def: &'a TableDef,
     pub schema: SchemaRef,
     pub parts: &'a [Arc<PartDescriptor>],
     pub projection: Option<&'a Vec<usize>>,
@@ -182,7 +182,11 @@ fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, at: usize) -> Part
         e_tag: None,
         version: None,
     };
-    let scanned = ScannedPart { part: Arc::clone(part), table: Arc::clone(scan.table) };
+    let scanned = ScannedPart {
+        part: Arc::clone(part),
+        table: Arc::clone(&scan.def.name),
+        version: scan.def.schema_version,
+    };
     let file = PartitionedFile::new_from_meta(meta).with_extension(scanned);
     if scan.masked.is_some() {
         return file.with_partition_values(vec![ScalarValue::UInt32(u32::try_from(at).ok())]);

@@ -127,11 +127,10 @@ impl MergeTreeTable {
         (projection, predicate, limit): (Option<&Vec<usize>>, Predicate, Option<usize>),
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let scan = |parts: &[Arc<PartDescriptor>]| {
-            let (schema, predicate, table) =
-                (Arc::clone(&self.schema), predicate.clone(), &self.state.def.name);
+            let (schema, predicate, def) = (Arc::clone(&self.schema), predicate.clone(), &self.state.def);
             scan_parts(
                 session,
-                PartScan { table, schema, parts, projection, predicate, limit, in_order: true, masked: None },
+                PartScan { def, schema, parts, projection, predicate, limit, in_order: true, masked: None },
             )
         };
         let (mut scans, mut first, mut from) = (Vec::new(), 0, 0);
@@ -230,9 +229,9 @@ impl MergeTreeTable {
                 self.state.definition_of(version).filter(|then| then.schema_version != now.schema_version);
             let Some(then) = then else {
                 let (schema, predicate) = (Arc::clone(&self.schema), predicate.clone());
-                let table = &self.state.def.name;
                 let (parts, in_order) = (parts.as_slice(), false);
-                let scan = PartScan { table, schema, parts, projection, predicate, limit, in_order, masked };
+                let scan =
+                    PartScan { def: now, schema, parts, projection, predicate, limit, in_order, masked };
                 inputs.push(scan_parts(session, scan)?);
                 continue;
             };

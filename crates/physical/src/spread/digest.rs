@@ -13,6 +13,7 @@ use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::joins::HashJoinExec;
 
 use super::leaf::{Leaf, parts_of};
+use crate::provider::checked_file::ScannedPart;
 
 /// Rows in no part that are compared one by one.
 pub(super) const DIGEST_ROWS_MAX: usize = 100_000;
@@ -44,7 +45,8 @@ fn add(plan: &Arc<dyn ExecutionPlan>, in_shares: bool, hasher: &mut DefaultHashe
     match Leaf::of(plan.as_ref()) {
         Some(Leaf::Parts(config)) => {
             for (id, file) in parts_of(config) {
-                (id.to_string(), file.object_meta.size).hash(hasher);
+                let version = file.extension::<ScannedPart>().map(|scanned| scanned.version);
+                (id.to_string(), file.object_meta.size, version).hash(hasher);
             }
             let source = &config.file_source;
             let filter = source.filter().map(|filter| filter.to_string());
