@@ -11,6 +11,7 @@ pub mod checked_file;
 mod part_reader;
 pub mod masks;
 mod mask_node;
+mod unpruned;
 pub mod part_files;
 mod older_parts;
 mod in_order;

@@ -16,7 +16,8 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, Pa
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::split_conjunction;
+use datafusion::physical_expr::utils::{collect_columns, conjunction_opt};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use model::table_def::column_id_of;
 use model::{PartDescriptor, TableDef, Value};
@@ -27,6 +28,7 @@ use super::checked_file::{PartChecks, ScannedPart, part_path};
 use super::mask_node::{Masking, cannot_fail, provenance};
 use super::masks::MaskedParts;
 use super::part_reader::PartReaderFactory;
+use super::unpruned::Unpruned;
 use crate::unary::Unary;
 
 /// The name under which the store that holds a database's parts is registered with DataFusion.
@@ -76,10 +78,8 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         .with_metadata_size_hint(FOOTER_BYTES_HINT)
         .with_enable_page_index(true)
         .with_pushdown_filters(filters_first(&scan));
-    if let Some(predicate) = &scan.predicate
-        && !may_meet_nan(predicate, scan.parts, &scan.schema)
-    {
-        source = source.with_predicate(Arc::clone(predicate));
+    if let Some(predicate) = without_nans(&scan) {
+        source = source.with_predicate(predicate);
     }
     let builder = FileScanConfigBuilder::new(url, Arc::new(source)).with_file_groups(groups);
     let Some(masked) = scan.masked else {
@@ -88,13 +88,14 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
             .with_projection_indices(scan.projection.cloned())?
             .with_limit(scan.limit)
             .build();
-        return Ok(DataSourceExec::from_data_source(config));
+        return guarded(DataSourceExec::from_data_source(config), &scan);
     };
     // A limit counts rows that are shown, and nobody knows the bounds of those.
     let all = scan.schema.fields().len();
     let given: Vec<usize> = scan.projection.cloned().unwrap_or_else(|| (0..all).collect());
     let read = given.iter().copied().chain([all, all + 1]).collect();
     let numbered = DataSourceExec::from_data_source(builder.with_projection_indices(Some(read))?.build());
+    let numbered = guarded(numbered, &scan)?;
     let step = Masking {
         masks: Arc::clone(&masked.masks),
         places: Arc::new(masked.places_of(scan.parts)?),
@@ -135,20 +136,33 @@ fn columns_read(scan: &PartScan<'_>) -> HashSet<String> {
     given.into_iter().chain(compared).filter_map(|at| Some(fields.get(at)?.name().clone())).collect()
 }
 
-/// Whether the predicate is about a column of floating point numbers in which some part has NaN. Statistics inside a
-/// Parquet file leave NaN out, so they prove nothing about such rows; our own bounds are absent for such a column.
-fn may_meet_nan(
-    predicate: &Arc<dyn PhysicalExpr>,
-    parts: &[Arc<PartDescriptor>],
-    schema: &SchemaRef,
-) -> bool {
-    collect_columns(predicate).into_iter().any(|column| {
-        let Some(field) = schema.fields().get(column.index()) else { return true };
-        let unbounded = |part: &Arc<PartDescriptor>| {
-            column_id_of(field).is_none_or(|id| part.bounds_of(id).is_none_or(|bounds| bounds.max.is_none()))
-        };
-        field.data_type().is_floating() && parts.iter().any(unbounded)
-    })
+/// Whether some part may have NaN in a column. Statistics inside a Parquet file leave NaN out, so they prove nothing about such
+/// rows; our own bounds are absent for such a column.
+fn may_have_nan(position: usize, scan: &PartScan<'_>) -> bool {
+    let Some(field) = scan.schema.fields().get(position) else { return true };
+    let unbounded = |part: &Arc<PartDescriptor>| {
+        column_id_of(field).is_none_or(|id| part.bounds_of(id).is_none_or(|bounds| bounds.max.is_none()))
+    };
+    field.data_type().is_floating() && scan.parts.iter().any(unbounded)
+}
+
+/// What of the predicate is about other columns than those that may have NaN.
+fn without_nans(scan: &PartScan<'_>) -> Option<Arc<dyn PhysicalExpr>> {
+    let parts = split_conjunction(scan.predicate.as_ref()?).into_iter();
+    let sound = |part: &&Arc<dyn PhysicalExpr>| {
+        collect_columns(part).iter().all(|column| !may_have_nan(column.index(), scan))
+    };
+    conjunction_opt(parts.filter(sound).cloned())
+}
+
+/// The scan, out of reach for conditions of nodes above where they might be about a column that may have NaN.
+fn guarded(files: Arc<dyn ExecutionPlan>, scan: &PartScan<'_>) -> Result<Arc<dyn ExecutionPlan>> {
+    let all = 0..scan.schema.fields().len();
+    let given = scan.projection.cloned().unwrap_or_else(|| all.collect());
+    match given.into_iter().any(|position| may_have_nan(position, scan)) {
+        true => Unary::over(files, Unpruned),
+        false => Ok(files),
+    }
 }
 
 /// Largest parts first, each to the group with the fewest bytes.

@@ -49,7 +49,8 @@ const ABOVE: [&str; 18] = [
 ];
 
 /// Steps that are done row by row.
-const BY_ROW: [&str; 4] = ["FilterExec", "ProjectionExec", "CoalesceBatchesExec", "CooperativeExec"];
+const BY_ROW: [&str; 5] =
+    ["FilterExec", "ProjectionExec", "CoalesceBatchesExec", "CooperativeExec", "UnprunedExec"];
 
 /// See the module.
 #[derive(Clone)]
