@@ -171,8 +171,8 @@ def main():
         alarms = root.alarms()
         if alarms:
             raise SystemExit("\n".join(alarms[:10]))
-        print(f"{rounds} rounds, {shares} shares read to the end by servers that run: "
-              + ", ".join(f"{fault} {end} {count}" for (fault, end), count in sorted(ends.items())) + "; 0 failed")
+        print(f"{rounds} passed, 0 failed: {shares} shares read to the end by servers that run, "
+              + ", ".join(f"{fault} {end} {count}" for (fault, end), count in sorted(ends.items())))
 
 
 if __name__ == "__main__":
