@@ -270,7 +270,7 @@ class Report:
 
     def write(self, path, deaths):
         head = f"files {self.passed} of {self.files} ({100 * self.passed / max(1, self.files):.1f} %), statements {self.alike} of {self.asked} ({100 * self.alike / max(1, self.asked):.1f} %), deaths {deaths}"
-        with open(path, "w") as out:
+        with open(path, "w", errors="surrogateescape") as out:
             out.write(head + "\n\nfiles met / first / alone · cause\n")
             for why, count in self.every.most_common():
                 out.write(f"{count:5} {self.first[why]:5} {self.alone[why]:5}  {why}\n")

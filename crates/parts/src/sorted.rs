@@ -80,8 +80,8 @@ impl KeyRows {
     }
 }
 
-/// -0.0 is no other key than 0.0: rows of both keep their order.
-fn with_one_zero(values: &ArrayRef) -> ArrayRef {
+/// -0.0 is no other key than 0.0: rows of both keep their order. The same array where its values are no floats.
+pub fn with_one_zero(values: &ArrayRef) -> ArrayRef {
     if let Some(wide) = values.as_primitive_opt::<Float64Type>() {
         return Arc::new(wide.unary::<_, Float64Type>(|value| if value == 0.0 { 0.0 } else { value }));
     }

@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 
 use sql::printer::label::label;
 use sql::reader::head::ident;
-use sql::tables::joins::constraint_mut;
+use sql::tables::joins::{constraint_mut, constraint_of};
 use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, JoinConstraint, LambdaFunction, OneOrManyWithParens, OrderByKind, Query,
-    Select, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut, With,
+    Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, LambdaFunction, OneOrManyWithParens, OrderByKind,
+    Query, Select, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut, With,
 };
 
 use crate::columns::{all_of, seen_from_here};
@@ -51,6 +51,15 @@ fn left_table(body: &mut SetExpr) -> Option<(&mut Select, Vec<Ident>)> {
     Some((select, name))
 }
 
+/// Names may be ambiguous in a condition, too, and no condition changes which columns the tables have.
+fn without_conditions(select: &mut Select) {
+    for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
+        if let Some(JoinConstraint::On(_)) = constraint_of(&join.join_operator) {
+            join.join_operator = JoinOperator::CrossJoin(JoinConstraint::None);
+        }
+    }
+}
+
 struct Finder {
     left: usize,
     with: Vec<Option<With>>,
@@ -69,6 +78,7 @@ impl VisitorMut for Finder {
         if let Some((select, _)) = left_table(&mut query.body) {
             if self.left == 0 {
                 let with = seen_from_here(&self.with);
+                without_conditions(select);
                 self.answer = all_of(select).map(|probe| Query { with, ..probe });
                 return ControlFlow::Break(());
             }
@@ -248,5 +258,11 @@ mod tests {
             assert_eq!(qualified(query, 0, &columns).to_string(), expected);
         }
         assert!(probe(&sql::parse_query("SELECT y FROM a, b, c").unwrap(), 0).is_none());
+    }
+
+    #[test]
+    fn columns_are_asked_for_without_the_condition_that_may_name_them() {
+        let query = sql::parse_query("SELECT x FROM a RIGHT JOIN b ON a.x = b.x AND a.y > x").unwrap();
+        assert_eq!(probe(&query, 0).unwrap().to_string(), "SELECT * FROM a CROSS JOIN b");
     }
 }

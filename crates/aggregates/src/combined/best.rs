@@ -109,6 +109,10 @@ impl Accumulator for Best {
             return Ok(());
         }
         let mut columns = values.to_vec();
+        // `count()` has nothing else to count, and no row that is chosen has NULL there.
+        if columns.len() == 1 {
+            return self.inner.update_batch(&picked(&columns, &rows)?);
+        }
         columns.remove(place);
         let columns = self.factory.laid_out(picked(&columns, &rows)?)?;
         self.inner.update_batch(&columns)

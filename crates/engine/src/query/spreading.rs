@@ -28,6 +28,9 @@ use crate::query::elsewhere::Elsewhere;
 /// Bytes of files for each server that takes part, unless all shall: below, asking takes longer than reading.
 const BYTES_EACH: u64 = 32 << 20;
 
+/// The settings that say so, the newer word first.
+const WISHES: [&str; 2] = ["enable_parallel_replicas", "allow_experimental_parallel_reading_from_replicas"];
+
 /// What the statement says of servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wish {
@@ -143,9 +146,11 @@ fn wish(execution: &Execution, titles: &[String]) -> Wish {
     if titles.iter().any(names_cluster) {
         return Wish::All;
     }
-    match execution.settings.get_u64("enable_parallel_replicas") {
-        0 if execution.settings.is_changed("enable_parallel_replicas") => Wish::Alone,
-        0 | 1 => Wish::BySize,
+    let given = |name: &&&str| execution.settings.is_changed(name);
+    let Some(name) = WISHES.iter().find(given) else { return Wish::BySize };
+    match execution.settings.get_u64(name) {
+        0 => Wish::Alone,
+        1 => Wish::BySize,
         _ => Wish::All,
     }
 }

@@ -63,7 +63,7 @@ impl Caster {
             (
                 ColumnType::Ipv4,
                 ColumnType::UInt32 | ColumnType::UInt64 | ColumnType::UInt128 | ColumnType::UInt256,
-            ) => self.column(column.array, &ColumnType::UInt32.nullable(), &column.to.clone().nullable()),
+            ) => self.step(column.array, &ColumnType::UInt32, column.to),
             _ => Err(column.not_implemented()),
         }
     }

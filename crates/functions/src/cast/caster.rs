@@ -144,6 +144,16 @@ impl Caster {
         }
     }
 
+    /// One of the steps of a conversion. What is NULL stays NULL, whatever the mode: what it becomes the whole conversion knows.
+    pub(super) fn step(
+        &self,
+        array: &ArrayRef,
+        from: &ColumnType,
+        to: &ColumnType,
+    ) -> Result<ArrayRef, CastError> {
+        self.column(array, &from.clone().nullable(), &to.clone().nullable())
+    }
+
     /// Text of a String that cannot be read as a Nullable value is NULL, for all but enums, Bool and nested types.
     fn quiet_for(&self, column: &Column<'_>, to: &ColumnType) -> Caster {
         let names = matches!(column.to, ColumnType::Bool | ColumnType::Enum8(_) | ColumnType::Enum16(_));
@@ -178,7 +188,7 @@ impl Caster {
                         )) =>
             {
                 let numbers = array_of_interval(column.array);
-                self.column(&numbers, &C::Int64.nullable(), &to.clone().nullable())
+                self.step(&numbers, &C::Int64, to)
             }
             (C::Array(_) | C::Map(..) | C::Tuple(_), C::Array(_) | C::Map(..) | C::Tuple(_)) => {
                 self.nested(column)
@@ -280,9 +290,7 @@ impl Caster {
                 })?;
             return Ok(Arc::new(is_not_zero(&read)));
         }
-        // What is NULL stays NULL, whatever the mode: the caller knows what it is for.
-        let (from, to) = (column.from.clone().nullable(), ColumnType::Float64.nullable());
-        let floats = self.column(column.array, &from, &to)?;
+        let floats = self.step(column.array, column.from, &ColumnType::Float64)?;
         Ok(Arc::new(is_not_zero(floats.as_primitive::<arrow::datatypes::Float64Type>())))
     }
 }

@@ -26,7 +26,7 @@ impl Caster {
             }
             wide if wide.is_wide_integer() => return Err(broken(&column.unsupported().message, column.to)),
             from if from.is_number() || from.enum_values().is_some() || *from == ColumnType::Bool => {
-                let wide = self.column(column.array, from, &ColumnType::Int64)?;
+                let wide = self.step(column.array, from, &ColumnType::Int64)?;
                 let wide = wide.as_primitive::<arrow::datatypes::Int64Type>();
                 self.try_map(column, wide, |number| {
                     let named = i16::try_from(number).ok().filter(|number| values.name(*number).is_some());

@@ -186,7 +186,7 @@ impl Caster {
     fn time_from_decimal(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         let digits = digits_of(column.to);
         let scaled = ColumnType::Decimal { precision: 38, scale: u8::try_from(digits).unwrap_or(9) };
-        let decimals = self.column(column.array, column.from, &scaled)?;
+        let decimals = self.step(column.array, column.from, &scaled)?;
         let cut = power_of_ten(digits - precision_of(column.to));
         let made: Int64Array = self.try_map(column, decimals.as_primitive::<Decimal128Type>(), |value| {
             i64::try_from(value).map(|tick| tick / cut * cut).map_err(|_| Problem::DecimalOverflow)
@@ -202,8 +202,7 @@ impl Caster {
         }
         let is_float = matches!(column.from, ColumnType::Float32 | ColumnType::Float64);
         if is_float && !matches!(column.to, ColumnType::Date32) {
-            let floats =
-                self.column(column.array, &column.from.clone().nullable(), &ColumnType::Float64.nullable())?;
+            let floats = self.step(column.array, column.from, &ColumnType::Float64)?;
             let floats = floats.as_primitive::<arrow::datatypes::Float64Type>();
             let _: Int64Array = self.try_map(column, floats, |value| match value.is_finite() {
                 true => Ok(0),
@@ -211,7 +210,7 @@ impl Caster {
             })?;
         }
         let wide = match column.from {
-            ColumnType::Decimal { .. } => self.column(column.array, column.from, &ColumnType::Int64)?,
+            ColumnType::Decimal { .. } => self.step(column.array, column.from, &ColumnType::Int64)?,
             wide if wide.is_wide_integer() => self.saturated_wide(column),
             from => saturated(column.array, from),
         };
@@ -239,8 +238,7 @@ impl Caster {
     }
 
     fn time_from_float(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
-        let floats =
-            self.column(column.array, &column.from.clone().nullable(), &ColumnType::Float64.nullable())?;
+        let floats = self.step(column.array, column.from, &ColumnType::Float64)?;
         let floats = floats.as_primitive::<arrow::datatypes::Float64Type>();
         let (digits, precision) = (digits_of(column.to), precision_of(column.to));
         let factor = 10_f64.powi(i32::try_from(precision).unwrap_or(0));
@@ -275,17 +273,17 @@ impl Caster {
                 matches!(column.to, ColumnType::Decimal { .. } | ColumnType::Float32 | ColumnType::Float64);
             // One of another size would wrap where the number itself is too large.
             if whole || column.to.is_integer() {
-                return self.column(&array, &decimals, column.to);
+                return self.step(&array, &decimals, column.to);
             }
-            let seconds = self.column(&array, &decimals, &ColumnType::Int64)?;
-            return self.column(&seconds, &ColumnType::Int64, column.to);
+            let seconds = self.step(&array, &decimals, &ColumnType::Int64)?;
+            return self.step(&seconds, &ColumnType::Int64, column.to);
         }
         let wide: Int64Array = match column.from {
             ColumnType::DateTime { .. } => ticks(column.array),
             _ => column.array.as_primitive::<Date32Type>().unary(i64::from),
         };
         let wide: ArrayRef = Arc::new(wide);
-        self.column(&wide, &ColumnType::Int64, column.to)
+        self.step(&wide, &ColumnType::Int64, column.to)
     }
 }
 

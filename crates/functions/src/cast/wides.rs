@@ -31,7 +31,7 @@ impl Caster {
                 self.wide_rows(column, text, |row| super::read::wide(text.value(row), kind))
             }
             ColumnType::Float32 | ColumnType::Float64 => {
-                let floats = self.column(column.array, column.from, &ColumnType::Float64.nullable())?;
+                let floats = self.step(column.array, column.from, &ColumnType::Float64)?;
                 let floats = floats.as_primitive::<Float64Type>();
                 self.wide_rows(column, floats, |row| self.wide_of_float(floats.value(row), kind))
             }

@@ -18,6 +18,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{Distribution, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties};
 use futures::StreamExt;
+use parts::sorted::with_one_zero;
 use planner::nodes::CutKind;
 
 use super::asked_order::asked_order;
@@ -143,6 +144,7 @@ impl Cutter {
             // Without keys all rows have the same.
             return Ok((batch.clone(), true));
         }
+        let columns: Vec<_> = columns.iter().map(with_one_zero).collect();
         let rows = self.converter.convert_columns(&columns)?;
         let mut passes = Vec::with_capacity(batch.num_rows());
         let mut goes_on = true;

@@ -1,8 +1,9 @@
 //! SpreadExec: a piece of a plan that is run here over one share, and by other servers over theirs.
 //!
-//! Its partitions are those of the piece here, and one for each other server. Invariant: every row of the piece comes once. Must not know: how another
+//! Its partitions are those of the piece here, and one for each other server. Invariant: every row of the piece comes once; a second time is an error. Must not know: how another
 //! server is asked.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
 };
 use futures::StreamExt;
+use parking_lot::Mutex;
 
 use super::share::{as_one, order_of};
 
@@ -37,6 +39,8 @@ pub trait OtherServer: Send + Sync + fmt::Debug {
 pub struct SpreadExec {
     here: Arc<dyn ExecutionPlan>,
     others: Vec<Arc<dyn OtherServer>>,
+    /// Partitions that were asked for, by this node and by those made of it: shares are handed out once.
+    asked: Arc<Mutex<BTreeSet<usize>>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -48,14 +52,18 @@ impl SpreadExec {
         here: Arc<dyn ExecutionPlan>,
         others: Vec<Arc<dyn OtherServer>>,
     ) -> Arc<dyn ExecutionPlan> {
-        let spread: Arc<dyn ExecutionPlan> = Arc::new(SpreadExec::new(here, others));
+        let spread: Arc<dyn ExecutionPlan> = Arc::new(SpreadExec::new(here, others, Arc::default()));
         match whole.output_partitioning().partition_count() {
             1 => as_one(spread, whole.fetch()),
             _ => spread,
         }
     }
 
-    fn new(here: Arc<dyn ExecutionPlan>, others: Vec<Arc<dyn OtherServer>>) -> SpreadExec {
+    fn new(
+        here: Arc<dyn ExecutionPlan>,
+        others: Vec<Arc<dyn OtherServer>>,
+        asked: Arc<Mutex<BTreeSet<usize>>>,
+    ) -> SpreadExec {
         // What is constant or equal here is so everywhere: steps above were chosen by it.
         let mut equivalence = here.equivalence_properties().clone();
         equivalence.clear_orderings();
@@ -70,7 +78,8 @@ impl SpreadExec {
             here.pipeline_behavior(),
             Boundedness::Bounded,
         );
-        SpreadExec { here, others, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
+        let metrics = ExecutionPlanMetricsSet::new();
+        SpreadExec { here, others, asked, properties: Arc::new(properties), metrics }
     }
 }
 
@@ -106,7 +115,7 @@ impl ExecutionPlan for SpreadExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match <[_; 1]>::try_from(children) {
-            Ok([here]) => Ok(Arc::new(SpreadExec::new(here, self.others.clone()))),
+            Ok([here]) => Ok(Arc::new(SpreadExec::new(here, self.others.clone(), Arc::clone(&self.asked)))),
             Err(_) => internal_err!("a piece of a plan is one"),
         }
     }
@@ -116,6 +125,11 @@ impl ExecutionPlan for SpreadExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        if !self.asked.lock().insert(partition) {
+            return internal_err!(
+                "rows that servers share are asked for twice, and there once: please report the statement"
+            );
+        }
         let count = self.here.output_partitioning().partition_count();
         if partition < count {
             return self.here.execute(partition, context);
@@ -128,5 +142,24 @@ impl ExecutionPlan for SpreadExec {
         let schema = self.schema();
         let counted = futures::stream::poll_fn(move |task| counters.record_poll(rows.poll_next_unpin(task)));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, counted)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::Schema;
+    use datafusion::physical_plan::empty::EmptyExec;
+    use datafusion::physical_plan::replace_children_if_necessary;
+
+    use super::*;
+
+    #[test]
+    fn a_share_that_was_handed_out_is_not_read_as_nothing() {
+        let nothing = || -> Arc<dyn ExecutionPlan> { Arc::new(EmptyExec::new(Arc::new(Schema::empty()))) };
+        let spread: Arc<dyn ExecutionPlan> = Arc::new(SpreadExec::new(nothing(), vec![], Arc::default()));
+        assert!(spread.execute(0, Arc::default()).is_ok());
+        assert!(spread.execute(0, Arc::default()).is_err());
+        let again = replace_children_if_necessary(spread, vec![nothing()]).unwrap();
+        assert!(again.execute(0, Arc::default()).is_err());
     }
 }

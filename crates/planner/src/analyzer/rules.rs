@@ -26,13 +26,14 @@ use super::lift::Lift;
 use super::taken_apart::TakenApart;
 use super::window_orders;
 use crate::analyzer::dependencies::Dependencies;
-use crate::coercion::aggregated::{nan_beside_null, typed_aggregate};
+use crate::coercion::aggregated::typed_aggregate;
 use crate::coercion::branches::{self, common_type};
 use crate::coercion::closure::closed;
 use crate::coercion::comparison::{self, as_predicate, as_value, cast_to, compare, is_comparison};
 use crate::coercion::distinct::{compared, is_distinction};
 use crate::coercion::in_list::in_list;
 use crate::coercion::short_circuit::{choice, guarded, is_choice};
+use crate::coercion::sort_keys::sort_keys;
 use crate::coercion::windowed::typed_window;
 use crate::scalar::adapter::{call, digested};
 use crate::scalar::attached::{said_once, with_type};
@@ -173,7 +174,7 @@ fn predicates(node: LogicalPlan) -> Result<LogicalPlan> {
             Ok(LogicalPlan::Join(Join { filter, ..join }))
         }
         LogicalPlan::Sort(sort) => {
-            let expr = nan_beside_null(sort.expr, sort.input.schema())?;
+            let expr = sort_keys(sort.expr, sort.input.schema())?;
             Ok(LogicalPlan::Sort(Sort { expr, ..sort }))
         }
         other => Ok(other),

@@ -5,14 +5,14 @@
 use aggregates::row_bytes::is_counted_as_bytes;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable, SortExpr};
-use functions::FunctionError;
-use model::{ColumnType, ErrorCode};
+use datafusion::logical_expr::{Expr, ExprSchemable};
+use model::ColumnType;
 
-use super::comparison::{as_value, cast_to, is_float};
+use super::comparison::{as_value, cast_to};
+use super::sort_keys::sort_keys;
 use crate::scalar::adapter::call;
 use crate::scalar::row_bytes::bytes_of;
-use aggregates::typing::{external, type_of};
+use aggregates::typing::type_of;
 use aggregates::{check_arguments, nothing_of, takes_floats};
 
 pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema) -> Result<Expr> {
@@ -33,7 +33,7 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
         let value = function.params.args.remove(0);
         function.params.args = vec![cast_to(value, &of.clone().nullable())?];
     }
-    function.params.order_by = nan_beside_null(function.params.order_by, schema)?;
+    function.params.order_by = sort_keys(function.params.order_by, schema)?;
     check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
     if takes_floats(&function.func) {
         function.params.args = floats(function.params.args, schema)?;
@@ -59,27 +59,6 @@ fn can_be_nullable(column_type: &ColumnType) -> bool {
         column_type,
         ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) | ColumnType::LowCardinality(_)
     )
-}
-
-/// ClickHouse sorts NaN to the side where NULL is, whatever the direction.
-pub(crate) fn nan_beside_null(keys: Vec<SortExpr>, schema: &DFSchema) -> Result<Vec<SortExpr>> {
-    let mut sorted: Vec<SortExpr> = Vec::with_capacity(keys.len());
-    for key in keys {
-        let column_type = type_of(&key.expr, schema)?;
-        if column_type.state().is_some() {
-            let message = format!("{column_type} is not allowed in ORDER BY: states have no order");
-            return Err(external(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message)));
-        }
-        if is_float(&column_type) {
-            let is_nan = call("isNaN", vec![key.expr.clone()])?;
-            let before = SortExpr::new(is_nan, !key.nulls_first, key.nulls_first);
-            if sorted.last() != Some(&before) {
-                sorted.push(before);
-            }
-        }
-        sorted.push(key);
-    }
-    Ok(sorted)
 }
 
 pub(crate) fn types_of(args: &[Expr], schema: &DFSchema) -> Result<Vec<ColumnType>> {

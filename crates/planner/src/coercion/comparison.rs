@@ -17,7 +17,7 @@ use crate::scalar::truth::check;
 use crate::types::literals::{Purpose, literal_as};
 use aggregates::typing::{external, is_predicate, literal_of, type_of};
 use functions::FunctionError;
-pub(super) use tuples::{call_arguments, elements};
+pub(super) use tuples::{call_arguments, elements, elements_of};
 
 /// The function that compares as this operator does, for types Arrow does not compare.
 fn function_of(op: Operator) -> Option<&'static str> {
@@ -170,8 +170,12 @@ fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Resu
     })
 }
 
-/// Whether the sides are of different tables.
+/// Whether the sides are of different tables, or one of the statement around a subquery, with which the subquery is joined.
 fn joins(left: &Expr, right: &Expr) -> bool {
+    let is_of_a_table = |expr: &Expr| !expr.contains_outer() && !expr.column_refs().is_empty();
+    if left.contains_outer() && is_of_a_table(right) || right.contains_outer() && is_of_a_table(left) {
+        return true;
+    }
     let (left, right) = (left.column_refs(), right.column_refs());
     let apart = |column: &Column| right.iter().all(|other| other.relation != column.relation);
     !left.is_empty() && !right.is_empty() && left.iter().all(|column| apart(column))

@@ -11,5 +11,6 @@ pub(crate) mod closure;
 pub(crate) mod operators;
 pub(crate) mod nesting;
 pub(crate) mod branches;
+pub(crate) mod sort_keys;
 pub(crate) mod aggregated;
 pub(crate) mod windowed;

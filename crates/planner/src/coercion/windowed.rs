@@ -13,7 +13,8 @@ use datafusion::logical_expr::{
 use functions::FunctionError;
 use model::{ColumnType, ErrorCode};
 
-use super::aggregated::{floats, nan_beside_null, types_of, values};
+use super::aggregated::{floats, types_of, values};
+use super::sort_keys::sort_keys;
 use crate::scalar::adapter::call;
 use aggregates::typing::{external, type_of};
 use aggregates::{check_arguments, over_frames, takes_floats};
@@ -59,7 +60,7 @@ fn ordered(mut keys: Vec<SortExpr>, frame: &WindowFrame, schema: &DFSchema) -> R
             key.expr = number(key.expr.clone(), schema)?;
             Ok(keys)
         }
-        _ => nan_beside_null(keys, schema),
+        _ => sort_keys(keys, schema),
     }
 }
 

@@ -86,6 +86,7 @@ use_uncompressed_cache          Bool, "1", Obeyed, "Whether column chunks that a
 load_balancing                  Text, "random", NoEffect, "Which replica is asked.";
 max_parallel_replicas           UInt64, "1000", Obeyed, "Servers that work on one statement, the one that is asked among them.";
 enable_parallel_replicas        UInt64, "0", Obeyed, "Whether servers of a shared root read a query together: 0, given: never; 1: if there is enough to read; 2: whenever they can. Not given: as 1, where they have ports for each other.";
+allow_experimental_parallel_reading_from_replicas UInt64, "0", Obeyed, "The older word for enable_parallel_replicas.";
 allow_experimental_analyzer     Bool, "1", NoEffect, "ClickHouse's newer analyzer; its rules are always followed.";
 enable_analyzer                 Bool, "1", NoEffect, "ClickHouse's newer analyzer; its rules are always followed.";
 compile_expressions             Bool, "1", NoEffect, "Whether expressions are compiled to machine code.";

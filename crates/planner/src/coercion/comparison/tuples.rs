@@ -27,7 +27,7 @@ pub(super) fn nested(
     let taken_apart =
         is_equality && written || by_elements && !left.0.is_volatile() && !right.0.is_volatile();
     if taken_apart
-        && let (Some(a), Some(b)) = (parts(&left)?, parts(&right)?)
+        && let (Some(a), Some(b)) = (elements_of((&left.0, left.1))?, elements_of((&right.0, right.1))?)
         && a.len() == b.len()
         && !a.is_empty()
     {
@@ -55,7 +55,9 @@ fn compares_by_elements(column_type: &ColumnType) -> bool {
 }
 
 /// The elements of a tuple; `None` of what is none.
-fn parts((expr, column_type): &Side) -> Result<Option<Vec<Expr>>> {
+pub(in crate::coercion) fn elements_of(
+    (expr, column_type): (&Expr, &ColumnType),
+) -> Result<Option<Vec<Expr>>> {
     if let Some(written) = call_arguments(expr, "tuple") {
         return Ok(Some(written.to_vec()));
     }
