@@ -132,13 +132,14 @@ enum Together {
     TakeTurns,
     /// The last one is asked, and all read.
     Read,
-    /// There is one, whose rows are in parts.
+    /// There is one, whose rows are in parts, and which has more threads than most tables have parts.
     FromParts,
 }
 
 /// Runs a file on one server with a folder of its own, or on several of one shared root.
 async fn run_file(path: &Path, servers: usize, together: Together) -> Result<(), String> {
-    let config = Config { threads: Some(2), memory_bytes_max: Some(2 << 30), ..Config::default() };
+    let threads = if together == Together::FromParts { 7 } else { 2 };
+    let config = Config { threads: Some(threads), memory_bytes_max: Some(2 << 30), ..Config::default() };
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut databases = Vec::new();
     for _ in 0..servers {

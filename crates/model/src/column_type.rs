@@ -107,7 +107,21 @@ impl EnumValues {
     }
 }
 
+/// 1900-01-01, ClickHouse's default of Date32, in days since 1970-01-01.
+const FIRST_DAY_OF_DATE32: i32 = -25_567;
+
 impl ColumnType {
+    /// The number that the default of the type is stored as: the least of an enum, the first day of Date32, else 0.
+    pub fn default_number(&self) -> i32 {
+        match self {
+            ColumnType::Enum8(values) | ColumnType::Enum16(values) => {
+                values.iter().next().map_or(0, |(number, _)| i32::from(number))
+            }
+            ColumnType::Date32 => FIRST_DAY_OF_DATE32,
+            _ => 0,
+        }
+    }
+
     pub fn nullable(self) -> ColumnType {
         match self {
             // The state of nothing stands for NULL.

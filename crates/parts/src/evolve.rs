@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, RecordBatch, RecordBatchOptions,
-    StringViewArray, make_array, new_empty_array, new_null_array,
+    ArrayRef, BinaryViewArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Int8Array, Int16Array,
+    RecordBatch, RecordBatchOptions, StringViewArray, make_array, new_empty_array, new_null_array,
 };
 use arrow::buffer::{Buffer, MutableBuffer};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, i256};
@@ -122,7 +122,7 @@ fn inputs(
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
 }
 
-/// `rows` times NULL, or the default of a type that has no NULL: zero, the empty text, the empty list.
+/// `rows` times NULL, or the default of a type that has no NULL: zero, the first of an enum, the empty text, the empty list.
 ///
 /// # Errors
 /// The layout is none of ours.
@@ -130,7 +130,11 @@ pub fn default_array(field: &Field, rows: usize) -> Result<ArrayRef, ArrowError>
     if field.is_nullable() {
         return Ok(new_null_array(field.data_type(), rows));
     }
+    let number = from_field(field).default_number();
     Ok(match field.data_type() {
+        DataType::Date32 => Arc::new(Date32Array::from_value(number, rows)),
+        DataType::Int8 => Arc::new(Int8Array::from_value(i8::try_from(number).unwrap_or(0), rows)),
+        DataType::Int16 => Arc::new(Int16Array::from_value(i16::try_from(number).unwrap_or(0), rows)),
         DataType::Boolean => Arc::new(BooleanArray::from(vec![false; rows])),
         DataType::Utf8View => Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("", rows))),
         DataType::BinaryView => Arc::new(BinaryViewArray::from_iter_values(std::iter::repeat_n(b"", rows))),

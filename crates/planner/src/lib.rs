@@ -25,6 +25,7 @@ pub mod leftmost;
 pub mod rewrite;
 
 pub use aggregates::states::{StateCheck, check_states, combiner};
+pub use aggregates::typing::scalar_at;
 pub use analyzer::rules::typed_expression;
 pub use install::configure;
 pub use lookup::called::named_functions;

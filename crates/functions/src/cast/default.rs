@@ -14,9 +14,6 @@ use arrow::datatypes::{DataType, Fields, i256};
 use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, WideInteger};
 
-/// 1900-01-01.
-pub(super) const DATE32_DEFAULT: i32 = -25_567;
-
 /// `rows` times the default of the type.
 pub fn default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
     let data_type = to_data_type(column_type);
@@ -35,16 +32,15 @@ pub fn default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
             Arc::new(FixedSizeBinaryArray::new(16, arrow::buffer::Buffer::from(vec![0_u8; rows * 16]), None))
         }
         wide if wide.is_wide_integer() => wide_zeros(wide, rows),
-        ColumnType::Enum8(values) => {
-            let first = values.iter().next().map_or(0, |(number, _)| i8::try_from(number).unwrap_or(0));
+        ColumnType::Enum8(_) => {
+            let first = i8::try_from(column_type.default_number()).unwrap_or(0);
             Arc::new(Int8Array::from_value(first, rows))
         }
-        ColumnType::Enum16(values) => {
-            let first = values.iter().next().map_or(0, |(number, _)| number);
+        ColumnType::Enum16(_) => {
+            let first = i16::try_from(column_type.default_number()).unwrap_or(0);
             Arc::new(Int16Array::from_value(first, rows))
         }
-        // ClickHouse's default of Date32 is the first day of its classic range, 1900-01-01.
-        ColumnType::Date32 => Arc::new(Date32Array::from_value(DATE32_DEFAULT, rows)),
+        ColumnType::Date32 => Arc::new(Date32Array::from_value(column_type.default_number(), rows)),
         ColumnType::Array(inner) => {
             let field = Arc::new(to_field("item", inner));
             let values = new_empty_array(field.data_type());

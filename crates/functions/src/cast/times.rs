@@ -10,7 +10,6 @@ use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
 use model::ColumnType;
 
 use super::caster::{CastMode, Caster, Column};
-use super::default::DATE32_DEFAULT;
 use super::problem::{CastError, Problem};
 use super::read_time;
 use crate::columns::number::{Number, with_number, wrap};
@@ -111,11 +110,11 @@ impl Caster {
         let to = column.to;
         if matches!(to, ColumnType::Date | ColumnType::Date32) {
             let small = *to == ColumnType::Date;
-            let failed = if small { 0 } else { DATE32_DEFAULT };
+            let failed = if small { 0 } else { ColumnType::Date32.default_number() };
             let days: PrimitiveArray<Date32Type> = self.try_map_or(column, text, failed, |text| {
                 Ok(match (read_time::date(text)?, small) {
                     (None, true) => 0,
-                    (None, false) => DATE32_DEFAULT,
+                    (None, false) => ColumnType::Date32.default_number(),
                     (Some(day), true) => clamped_day(i64::from(day), &(0..=DATE_DAYS_MAX)),
                     (Some(day), false) => clamped_day(i64::from(day), &DATE32_DAYS),
                 })

@@ -95,6 +95,11 @@ impl Step for Masking {
         Ok(Arc::new(PlanProperties::new(known, partitioning, emission, bounded)))
     }
 
+    // Rows that are dealt out come in blocks of several parts.
+    fn may_be_divided(&self) -> bool {
+        false
+    }
+
     fn passes_conditions(&self, conditions: &[Arc<dyn PhysicalExpr>]) -> bool {
         conditions.iter().all(cannot_fail)
     }
@@ -146,11 +151,10 @@ impl Masking {
         ) else {
             return internal_err!("rows come without their numbers");
         };
-        let (Some(part), Some(last)) = (parts.values().first(), parts.values().last()) else {
-            return Ok(given);
-        };
-        // A part's rows are neighbours, so the first and the last speak for those between.
-        if part != last || parts.null_count() + numbers.null_count() > 0 {
+        let Some(part) = parts.values().first() else { return Ok(given) };
+        // All of them are asked: with the mask of another part a row would be hidden, or shown, without a word.
+        let is_other = parts.values().iter().fold(false, |found, other| found | (other != part));
+        if is_other || parts.null_count() + numbers.null_count() > 0 {
             return internal_err!("rows of two parts in one batch");
         }
         let place = self.places.get(*part as usize);

@@ -13,7 +13,7 @@ use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::Session;
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column as NamedColumn, DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{Column as NamedColumn, DFSchema, Result, internal_err};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{ColumnarValue, Expr};
 use datafusion::physical_expr::expressions::{Column, Literal};
@@ -24,6 +24,7 @@ use model::table_def::column_id_of;
 use model::type_arrow::from_field;
 use model::{Evolution, PartDescriptor, TableDef};
 use parts::evolve::{columns_read, evolve, position_of};
+use planner::scalar_at;
 
 use super::masks::MaskedParts;
 use super::part_files::{PartScan, scan_parts};
@@ -127,7 +128,7 @@ fn evolved(
         return internal_err!("a column is an array");
     };
     let metadata = FieldMetadata::from(field.metadata().clone());
-    Ok(Arc::new(Literal::new_with_metadata(ScalarValue::try_from_array(&value, 0)?, Some(metadata))))
+    Ok(Arc::new(Literal::new_with_metadata(scalar_at(&value, 0)?, Some(metadata))))
 }
 
 /// A column of the current version computed from those of an older one.
