@@ -187,7 +187,7 @@ fn reader<S: SplitRows + 'static>(
     start: &ReaderStart,
 ) -> Result<Box<dyn RowReader>, FormatError> {
     let csv = is_csv(kind);
-    let tsv = matches!(kind, FormatKind::TabSeparated | FormatKind::TabSeparatedRaw);
+    let tsv = is_tsv(kind);
     let detect = kind == FormatKind::Csv && settings.csv_detect_header
         || tsv && settings.tsv_detect_header
         || kind == FormatKind::CustomSeparated && settings.custom.detect_header;

@@ -3,7 +3,9 @@
 //! Invariant: proleptic Gregorian, and [`days_of`] and [`civil_of`] are inverse for every date. The derivations are Howard
 //! Hinnant's `days_from_civil` and `civil_from_days` ("chrono-Compatible Low-Level Date Algorithms", public domain): years
 //! begin in March, so that the leap day is the last of its year, and 400 years, an era, are always 146097 days.
-//! Must not know: time zones, clocks, the ranges of types.
+//! Must not know: time zones, which are `zone`'s, clocks, the ranges of types.
+
+pub mod zone;
 
 /// Days of 400 years.
 const ERA_DAYS: i64 = 146_097;

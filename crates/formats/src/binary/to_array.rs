@@ -22,7 +22,7 @@ use model::{ColumnType, ErrorCode, WideInteger, raw_text};
 
 use super::column::{Column, Values, offset, width};
 use crate::error::ValueError;
-use crate::values::calendar::DATE32_DAYS;
+use model::calendar::zone::DATE32_DAYS;
 
 /// A value that is not of its type.
 #[derive(Debug)]

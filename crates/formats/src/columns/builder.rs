@@ -20,8 +20,8 @@ use model::{ColumnType, ErrorCode, Value};
 
 use crate::error::{FormatError, ValueError, excerpt};
 use crate::settings::{DateTimeInput, FormatSettings, JsonReading};
-use crate::values::calendar::Zone;
 use crate::values::cell::{Cell, TextForm};
+use model::calendar::zone::Zone;
 use store::Store;
 
 /// What the readers of values need to know of the settings.
@@ -175,11 +175,9 @@ impl TypedColumnBuilder {
 
     /// Default for every row that a tuple's children have and the tuple has not yet counted.
     pub(crate) fn count_tuple_rows(&mut self) {
-        if let Store::Tuple { children, rows, .. } = &mut self.store
-            && let Some(first) = children.first_mut()
-        {
-            first.count_tuple_rows();
-            *rows = first.len();
+        if let Store::Tuple { children, rows, .. } = &mut self.store {
+            children.iter_mut().for_each(TypedColumnBuilder::count_tuple_rows);
+            *rows = children.first().map_or(*rows, TypedColumnBuilder::len);
         }
     }
 

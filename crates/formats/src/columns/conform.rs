@@ -25,8 +25,8 @@ use crate::columns::builder::TypedColumnBuilder;
 use crate::columns::text::{ColumnText, Style};
 use crate::error::ValueError;
 use crate::settings::FormatSettings;
-use crate::values::calendar::DATE_TIME_SECONDS_MAX;
 use crate::values::cell::TextForm;
+use model::calendar::zone::DATE_TIME_SECONDS_MAX;
 
 /// The last day of ClickHouse's Date, 2149-06-06.
 const DATE_DAYS_MAX: i32 = 65_535;

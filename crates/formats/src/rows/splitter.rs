@@ -76,7 +76,9 @@ pub(crate) fn splitter<'n>(
             let rows = JsonObjects::new(names, settings);
             Splitter::ObjectDocument(Document::new(rows))
         }
-        F::JsonCompact => Splitter::ListDocument(Document::new(ListRows::json())),
+        F::JsonCompact => {
+            Splitter::ListDocument(Document::of_lists(ListRows::json(), names, settings.skip_unknown_fields))
+        }
         F::JsonObjectEachRow => Splitter::NamedObjects(NamedObjects::new(JsonObjects::new(names, settings))),
         F::JsonAsString => Splitter::ObjectTexts(ObjectTexts::new(settings)),
         by_column if by_column.stands_by_column() => {

@@ -8,7 +8,7 @@ use model::calendar::{COMMON_ERA_EPOCH, days_in_month, days_of, days_of_common_e
 
 use crate::scan::number::digits;
 use crate::settings::DateTimeInput;
-use crate::values::calendar::DAY_SECONDS;
+use model::calendar::zone::DAY_SECONDS;
 
 /// A point in time as it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -233,6 +233,15 @@ impl<'a> Guess<'a> {
         self.text.get(self.at).is_some_and(|b| wanted.contains(b))
     }
 
+    /// A part that is written twice is no part of one time.
+    fn has_no_day(&self) -> Option<()> {
+        (self.year.is_none() && self.month.is_none() && self.day.is_none()).then_some(())
+    }
+
+    fn has_no_time(&self) -> Option<()> {
+        self.time.is_none().then_some(())
+    }
+
     fn digits(&mut self) -> Option<()> {
         let run = self.take_while(u8::is_ascii_digit);
         match run.len() {
@@ -269,18 +278,21 @@ impl<'a> Guess<'a> {
 
     /// Unix time in milliseconds, microseconds or nanoseconds.
     fn unix_fraction(&mut self, run: &[u8]) -> Option<()> {
+        self.has_no_day().and(self.has_no_time())?;
         let (seconds, fraction) = run.split_at(10);
         self.done = Some(TimeText { seconds: number(seconds)?, nanos: nanos_of(fraction)?, offset: Some(0) });
         Some(())
     }
 
     fn compact_date(&mut self, run: &[u8]) -> Option<()> {
+        self.has_no_day()?;
         (self.year, self.month, self.day) =
             (Some(number(&run[..4])?), Some(number(&run[4..6])?), Some(number(&run[6..])?));
         Some(())
     }
 
     fn compact_clock(&mut self, run: &[u8]) -> Option<()> {
+        self.has_no_time()?;
         self.time = Some((number(&run[..2])?, number(&run[2..4])?, number(&run[4..])?));
         self.fraction()
     }
@@ -295,18 +307,21 @@ impl<'a> Guess<'a> {
     }
 
     fn clock(&mut self, hour: i64) -> Option<()> {
+        self.has_no_time()?;
+        let two_digits = |run: &[u8]| number(run).filter(|_| run.len() <= 2);
         self.at += 1;
-        let minute = number(self.take_while(u8::is_ascii_digit))?;
+        let minute = two_digits(self.take_while(u8::is_ascii_digit))?;
         let mut second = 0;
         if self.next_is(b":") {
             self.at += 1;
-            second = number(self.take_while(u8::is_ascii_digit))?;
+            second = two_digits(self.take_while(u8::is_ascii_digit))?;
         }
         self.time = Some((hour, minute, second));
         self.fraction()
     }
 
     fn year_first(&mut self, year: i64) -> Option<()> {
+        self.has_no_day()?;
         self.year = Some(year);
         self.at += 1;
         self.month = Some(number(self.take_while(u8::is_ascii_digit))?);
@@ -322,6 +337,7 @@ impl<'a> Guess<'a> {
 
     /// `31/12/2020`, `31-12-20`; what cannot be a month is the day, whichever comes first.
     fn day_first(&mut self, day: i64) -> Option<()> {
+        self.day.is_none().then_some(())?;
         self.day = Some(day);
         self.at += 1;
         if self.text.get(self.at).is_some_and(u8::is_ascii_alphabetic) {

@@ -3,7 +3,6 @@
 //! Invariant: what is printed is what ClickHouse prints, and is read back as the same value. Must not know: columns, rows,
 //! formats.
 
-pub(crate) mod calendar;
 pub(crate) mod date_text;
 pub mod cell;
 pub(crate) mod print;

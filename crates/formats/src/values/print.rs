@@ -5,7 +5,7 @@
 use model::calendar::civil_of;
 
 use crate::settings::DateTimeOutput;
-use crate::values::calendar::DAY_SECONDS;
+use model::calendar::zone::DAY_SECONDS;
 
 pub(crate) fn integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());

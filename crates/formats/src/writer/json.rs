@@ -250,15 +250,20 @@ impl JsonRowsWriter {
         out.push(b'}');
     }
 
+    /// Rows that are lists are lines, whatever the setting says, as in ClickHouse.
+    fn is_array(&self) -> bool {
+        self.settings.json_array_of_rows && self.layout != Layout::Lists
+    }
+
     fn separator(&mut self, out: &mut Vec<u8>) {
-        if self.settings.json_array_of_rows {
+        if self.is_array() {
             out.extend_from_slice(if self.any_row { b",\n" } else { b"\n" });
         }
         self.any_row = true;
     }
 
     fn line_end(&self, out: &mut Vec<u8>) {
-        if !self.settings.json_array_of_rows {
+        if !self.is_array() {
             out.push(b'\n');
         }
     }
@@ -267,7 +272,7 @@ impl JsonRowsWriter {
 impl RowWriter for JsonRowsWriter {
     fn start(&mut self, schema: &SchemaRef, out: &mut Vec<u8>) -> Result<(), FormatError> {
         self.take_columns(schema);
-        if self.settings.json_array_of_rows {
+        if self.is_array() {
             out.push(b'[');
         }
         for texts in self.columns.header_rows(self.header) {
@@ -292,7 +297,7 @@ impl RowWriter for JsonRowsWriter {
     }
 
     fn finish(&mut self, _: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
-        if self.settings.json_array_of_rows {
+        if self.is_array() {
             out.extend_from_slice(b"\n]\n");
         }
         Ok(())

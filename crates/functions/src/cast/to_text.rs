@@ -2,6 +2,8 @@
 //!
 //! Invariant: NULL stays NULL at the top; inside arrays, maps and tuples it is the word NULL and texts are quoted.
 
+use std::borrow::Cow;
+
 use arrow::array::{
     Array, ArrayRef, AsArray, PrimitiveArray, StringViewArray, StringViewBuilder, downcast_integer_array,
 };
@@ -17,6 +19,13 @@ use super::write;
 use crate::columns::container::range;
 use crate::time::temporal::{digits_of, power_of_ten, precision_of, ticks, zone_of};
 use crate::time::zone::Zone;
+
+/// Inside of others a text of fixed length has the zero bytes that it is stored without.
+fn with_zero_bytes<'a>(text: &'a str, column_type: &ColumnType) -> Cow<'a, str> {
+    let ColumnType::FixedString(length) = column_type else { return Cow::Borrowed(text) };
+    let missing = (*length as usize).saturating_sub(raw_text::bytes(text).len());
+    if missing == 0 { Cow::Borrowed(text) } else { Cow::Owned(text.to_owned() + &"\0".repeat(missing)) }
+}
 
 impl Caster {
     /// The column as text; `from` is a plain type.
@@ -93,7 +102,7 @@ impl Caster {
                 builder.append_value("NULL");
             } else if quote {
                 buffer.clear();
-                write::quoted(text.value(row), &mut buffer);
+                write::quoted(&with_zero_bytes(text.value(row), element.value_type()), &mut buffer);
                 builder.append_value(&buffer);
             } else {
                 builder.append_value(text.value(row));

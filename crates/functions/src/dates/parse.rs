@@ -1,6 +1,7 @@
 //! Text as times by MySQL's specifiers: `parseDateTime`, the way back of `formatDateTime`.
 //!
-//! Invariant: all of the text is read, or it does not fit; a part that is not named is that of 1970-01-01 00:00:00.
+//! Invariant: all of the text is read, or it does not fit; a part that is not named is that of 1970-01-01 00:00:00, or of the year 2000
+//! where another part of the day is named. Of several ways to name a day the last one counts, as in ClickHouse.
 
 use arrow::array::{ArrayRef, Int64Array};
 use model::{ColumnType, ErrorCode};
@@ -40,20 +41,32 @@ enum Otherwise {
 
 /// The parts read so far.
 struct Parts {
-    year: i32,
+    year: Option<i32>,
     month: i32,
     day: i32,
-    day_of_year: Option<i32>,
+    day_of_year: i32,
+    way: Way,
     /// Of a year by ISO weeks.
-    week: Option<i32>,
+    week: i32,
     /// From Monday.
-    weekday: Option<i32>,
+    weekday: i32,
     hour: i64,
     minute: i64,
     second: i64,
     micros: i64,
-    afternoon: Option<bool>,
+    /// Whether the hour is one of twelve; one of 24 is in no half.
+    by_halves: bool,
+    afternoon: bool,
     offset: Option<i64>,
+}
+
+/// How a day is named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Year,
+    Month,
+    Week,
+    DayOfYear,
 }
 
 /// Why a text did not become a time.
@@ -113,17 +126,19 @@ fn offset(rest: &mut &str) -> Result<i64, Failure> {
 impl Parts {
     fn new() -> Self {
         Self {
-            year: 1970,
+            year: None,
             month: 1,
             day: 1,
-            day_of_year: None,
-            week: None,
-            weekday: None,
+            day_of_year: 1,
+            way: Way::Year,
+            week: 1,
+            weekday: 1,
             hour: 0,
             minute: 0,
             second: 0,
             micros: 0,
-            afternoon: None,
+            by_halves: false,
+            afternoon: false,
             offset: None,
         }
     }
@@ -142,11 +157,17 @@ impl Parts {
     }
 
     fn specifier(&mut self, letter: char, rest: &mut &str) -> Result<(), Failure> {
+        self.way = match letter {
+            'm' | 'c' | 'M' | 'b' | 'd' | 'e' => Way::Month,
+            'V' | 'u' | 'a' | 'W' => Way::Week,
+            'j' => Way::DayOfYear,
+            _ => self.way,
+        };
         match letter {
-            'Y' => self.year = small(rest, 4, 1900, 2299)?,
+            'Y' => self.year = Some(small(rest, 4, 1900, 2299)?),
             'y' => {
                 let year = small(rest, 2, 0, 99)?;
-                self.year = if year < 70 { 2000 + year } else { 1900 + year };
+                self.year = Some(if year < 70 { 2000 + year } else { 1900 + year });
             }
             'm' => self.month = small(rest, 2, 1, 12)?,
             'c' => self.month = i32::try_from(number(rest, 2, 1, 12)?).unwrap_or(1),
@@ -154,21 +175,15 @@ impl Parts {
             'b' => self.month = word(rest, &MONTHS, false)?,
             'd' => self.day = small(rest, 2, 1, 31)?,
             'e' => self.day = i32::try_from(number(rest, 2, 1, 31)?).unwrap_or(1),
-            'G' => {
-                self.year = small(rest, 4, 1900, 2299)?;
-                self.week = self.week.or(Some(1));
-            }
-            'V' => self.week = Some(small(rest, 2, 1, 53)?),
-            'u' => self.weekday = Some(small(rest, 1, 1, 7)?),
-            'j' => self.day_of_year = Some(small(rest, 3, 1, 366)?),
-            'a' => word(rest, &WEEKDAYS, false).map(|_| ())?,
-            'W' => word(rest, &WEEKDAYS, true).map(|_| ())?,
-            'H' => self.hour = exact(rest, 2, 0, 23)?,
-            'k' => self.hour = number(rest, 2, 0, 23)?,
-            'h' | 'I' | 'l' => {
-                self.hour = number(rest, 2, 1, 12)? % 12;
-                self.afternoon = self.afternoon.or(Some(false));
-            }
+            'G' => self.year = Some(small(rest, 4, 1900, 2299)?),
+            'V' => self.week = small(rest, 2, 1, 53)?,
+            'u' => self.weekday = small(rest, 1, 1, 7)?,
+            'j' => self.day_of_year = small(rest, 3, 1, 366)?,
+            'a' => self.weekday = word(rest, &WEEKDAYS, false)?,
+            'W' => self.weekday = word(rest, &WEEKDAYS, true)?,
+            'H' => (self.hour, self.by_halves) = (exact(rest, 2, 0, 23)?, false),
+            'k' => (self.hour, self.by_halves) = (number(rest, 2, 0, 23)?, false),
+            'h' | 'I' | 'l' => (self.hour, self.by_halves) = (number(rest, 2, 1, 12)? % 12, true),
             'i' => self.minute = exact(rest, 2, 0, 59)?,
             's' | 'S' => self.second = exact(rest, 2, 0, 59)?,
             'f' => {
@@ -178,7 +193,7 @@ impl Parts {
                 self.micros = value * power_of_ten(6 - digits);
             }
             'p' => {
-                self.afternoon = Some(word(rest, &["am", "pm"], true)? == 2);
+                self.afternoon = word(rest, &["am", "pm"], true)? == 2;
             }
             'F' => self.all("%Y-%m-%d", rest)?,
             'D' => self.all("%m/%d/%y", rest)?,
@@ -208,17 +223,18 @@ impl Parts {
     /// Seconds since the epoch.
     fn epoch(&self, zone: &Zone) -> Result<i64, Failure> {
         let monday = |day: i32| day - (day_of_week(day) - 1);
-        let day = match self.day_of_year {
+        // A year that has every day.
+        let year = self.year.unwrap_or(if self.way == Way::Year { 1970 } else { 2000 });
+        let day = match self.way {
             // The fourth of January is in the first week.
-            None if self.week.is_some() => {
-                let weeks = self.week.unwrap_or(1) - 1;
-                monday(days_of(self.year, 1, 4)) + weeks * 7 + self.weekday.unwrap_or(1) - 1
+            Way::Week => monday(days_of(year, 1, 4)) + (self.week - 1) * 7 + self.weekday - 1,
+            Way::DayOfYear => days_of(year, 1, 1) + self.day_of_year - 1,
+            Way::Month | Way::Year if self.day > days_in_month(year, self.month) => {
+                return Err(Failure::Text);
             }
-            Some(day) => days_of(self.year, 1, 1) + day - 1,
-            None if self.day > days_in_month(self.year, self.month) => return Err(Failure::Text),
-            None => days_of(self.year, self.month, self.day),
+            Way::Month | Way::Year => days_of(year, self.month, self.day),
         };
-        let hour = self.hour + if self.afternoon == Some(true) { 12 } else { 0 };
+        let hour = self.hour + if self.by_halves && self.afternoon { 12 } else { 0 };
         let local = i64::from(day) * SECONDS_PER_DAY + hour * 3600 + self.minute * 60 + self.second;
         Ok(self.offset.map_or_else(|| zone.to_epoch(local), |offset| local - offset))
     }

@@ -6,8 +6,9 @@ use std::cell::Cell;
 
 use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;
+use model::calendar::zone::familiar;
 
-use crate::time::calendar::{SECONDS_PER_DAY, date_of, days_of};
+use crate::time::calendar::{SECONDS_PER_DAY, days_of};
 
 /// A zone with a memory of the last day asked about; made per kernel call, not shared between threads.
 pub(crate) struct Zone {
@@ -103,25 +104,6 @@ impl Zone {
         }
         self.offset_found(epoch - REACH) == self.offset_found(epoch + REACH)
     }
-}
-
-/// The last year whose changes of clocks the tables of zones list.
-const LAST_LISTED_YEAR: i32 = 2099;
-
-/// The same moment of the year in the last listed year that has the same days of the week: rules of summer time go on.
-fn familiar(epoch: i64) -> i64 {
-    let day = epoch.div_euclid(SECONDS_PER_DAY);
-    let Some(year) = i32::try_from(day).ok().map(|day| date_of(day).year).filter(|y| *y > LAST_LISTED_YEAR)
-    else {
-        return epoch;
-    };
-    let start = |year: i32| days_of(year, 1, 1);
-    let same = |other: &i32| {
-        (start(*other) - start(year)) % 7 == 0
-            && start(other + 1) - start(*other) == start(year + 1) - start(year)
-    };
-    let other = (LAST_LISTED_YEAR - 27..=LAST_LISTED_YEAR).rev().find(same).unwrap_or(LAST_LISTED_YEAR);
-    epoch + i64::from(start(other) - start(year)) * SECONDS_PER_DAY
 }
 
 fn naive(epoch: i64) -> Option<NaiveDateTime> {

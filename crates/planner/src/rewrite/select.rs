@@ -148,6 +148,7 @@ impl Rewriter {
         let has_totals = totals::take(&mut select.group_by);
         having_as_where(&mut select);
         from_one(&mut select)?;
+        using_star::name_subqueries(&mut select.from);
         self.scope().starred = using_star::parts(&select.from);
         self.scope().using = using_star::joined_columns(&mut select);
         select.from = self.from(std::mem::take(&mut select.from))?;

@@ -5,10 +5,11 @@
 
 use sql::dialect::call;
 use sql::reader::clauses::{Side, Strictness, word_of};
+use sql::reader::head::ident;
 use sql::tables::joins::{constraint_mut, constraint_of};
 use sqlparser::ast::{
     BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, TableFactor, TableWithJoins, WildcardAdditionalOptions,
+    SelectItemQualifiedWildcardKind, TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 
 use crate::rewrite::lower::operation;
@@ -35,6 +36,27 @@ pub(crate) fn parts(from: &[TableWithJoins]) -> Option<Vec<Part>> {
     let is_named_twice = names.iter().enumerate().any(|(at, name)| names[..at].contains(name));
     let any_using = parts.iter().any(|(_, columns)| !columns.is_empty());
     (any_using && !is_named_twice).then_some(parts)
+}
+
+/// Names the subqueries without a name that USING joins: a `*` has their columns in the tables' order then.
+pub(crate) fn name_subqueries(from: &mut [TableWithJoins]) {
+    let [tables] = from else { return };
+    if !tables.joins.iter().any(|join| using(join).is_some_and(|columns| !columns.is_empty())) {
+        return;
+    }
+    let relations =
+        std::iter::once(&mut tables.relation).chain(tables.joins.iter_mut().map(|j| &mut j.relation));
+    for (at, relation) in relations.enumerate() {
+        if let TableFactor::Derived { alias, .. } = relation {
+            let name = || ident(&format!("__subquery_{at}"));
+            alias.get_or_insert_with(|| TableAlias {
+                explicit: true,
+                name: name(),
+                columns: vec![],
+                at: None,
+            });
+        }
+    }
 }
 
 /// For each column of USING a table whose column has its value: the planner does not find it in WHERE by itself. In a

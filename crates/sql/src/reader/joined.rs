@@ -36,6 +36,16 @@ pub(super) fn join_numbers(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         if let Token::Word(word) = &token.token
             && word.quote_style.is_none()
             && let Some(before) = joined.last_mut()
+            && before.span.end == token.span.start
+            && let Some(exponent) = more_of_exponent(&before.token, &word.value)
+        {
+            before.token = Token::Number(exponent, false);
+            before.span.end = token.span.end;
+            continue;
+        }
+        if let Token::Word(word) = &token.token
+            && word.quote_style.is_none()
+            && let Some(before) = joined.last_mut()
             && let Some(digits) = written(&before.token)
         {
             before.token = number_or_word(&format!("{digits}{}", word.value));
@@ -45,6 +55,14 @@ pub(super) fn join_numbers(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         joined.push(token);
     }
     joined
+}
+
+/// `1.5e1` with `_0` behind it: the tokenizer ends an exponent before a line between its digits.
+fn more_of_exponent(token: &Token, behind: &str) -> Option<String> {
+    let Token::Number(number, false) = token else { return None };
+    let digits = behind.replace('_', "");
+    let goes_on = behind.starts_with('_') && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    (number.contains(['e', 'E']) && goes_on).then(|| format!("{number}{digits}"))
 }
 
 /// The text of a whole number.

@@ -16,9 +16,9 @@ use super::{BuilderOptions, CellError, bare, nested, unreadable};
 use crate::error::{ValueError, excerpt};
 use crate::scan::number::{self, NumberError};
 use crate::settings::JsonReading;
-use crate::values::calendar::DATE_TIME_SECONDS_MAX;
 use crate::values::cell::{Cell, TextForm, bare_value};
 use crate::values::date_text::{TimeText, date, time};
+use model::calendar::zone::DATE_TIME_SECONDS_MAX;
 
 /// The column around a store.
 pub(super) struct Column<'b> {

@@ -25,7 +25,7 @@ use model::{ColumnType, Value, WideInteger};
 use super::enum_lookup::EnumLookup;
 use super::{BuilderOptions, TypedColumnBuilder, zone_of};
 use crate::error::FormatError;
-use crate::values::calendar::Zone;
+use model::calendar::zone::Zone;
 
 /// Parameters of a DateTime or DateTime64.
 #[derive(Debug)]
@@ -120,8 +120,8 @@ impl Store {
                 DataType::Decimal256(..) => Store::Decimal256(Vec::new(), *precision, *scale),
                 _ => Store::Decimal128(Vec::new(), *precision, *scale),
             },
-            ColumnType::Date => Store::Date(Vec::new(), crate::values::calendar::DATE_DAYS),
-            ColumnType::Date32 => Store::Date(Vec::new(), crate::values::calendar::DATE32_DAYS),
+            ColumnType::Date => Store::Date(Vec::new(), model::calendar::zone::DATE_DAYS),
+            ColumnType::Date32 => Store::Date(Vec::new(), model::calendar::zone::DATE32_DAYS),
             ColumnType::DateTime { time_zone } => time(time_zone.as_ref(), None)?,
             ColumnType::DateTime64 { precision, time_zone } => time(time_zone.as_ref(), Some(*precision))?,
             ColumnType::Uuid => Store::Uuid(Vec::new()),

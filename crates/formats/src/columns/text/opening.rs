@@ -23,7 +23,7 @@ use model::{ColumnType, EnumValues, ErrorCode, WideInteger};
 
 use super::{ColumnText, TextOptions};
 use crate::error::FormatError;
-use crate::values::calendar::Zone;
+use model::calendar::zone::Zone;
 
 /// The values of a column in the layout they are written from.
 #[derive(Debug)]

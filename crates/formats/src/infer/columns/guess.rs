@@ -84,6 +84,7 @@ impl Guess {
                     false if source == Source::Csv && is_beyond_words(content, settings) => {
                         Guess::Type(ColumnType::Float64)
                     }
+                    false if source == Source::Tsv && is_padded(content, settings) => STRING,
                     false => word(content, settings),
                 }
             }
@@ -244,6 +245,11 @@ fn is_beyond_words(text: &[u8], settings: &FormatSettings) -> bool {
         && is_whole
         && number::signed::<i64>(text).is_err()
         && number::unsigned::<u64>(text).is_err()
+}
+
+/// `007`: as a number it would lose its zeros. ClickHouse sees it so in TabSeparated alone.
+fn is_padded(text: &[u8], settings: &FormatSettings) -> bool {
+    text.len() > 1 && text.starts_with(b"0") && !text.contains(&b'.') && number(text, settings).is_some()
 }
 
 fn number(text: &[u8], settings: &FormatSettings) -> Option<Guess> {

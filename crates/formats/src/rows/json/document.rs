@@ -32,6 +32,22 @@ enum Place {
 pub(crate) struct Document<S> {
     rows: S,
     place: Place,
+    asked: Asked,
+    /// For each asked column its place in a row; `None`: rows are as they are asked for.
+    places: Option<Places>,
+}
+
+/// The columns that are read, where rows are lists; none where each value has its name.
+#[derive(Default)]
+struct Asked {
+    names: Vec<String>,
+    skip_unknown: bool,
+}
+
+/// Where the values of a row stand, by the names in `meta`.
+struct Places {
+    of_asked: Vec<Option<usize>>,
+    written: usize,
 }
 
 /// What stands before the rows.
@@ -109,7 +125,20 @@ pub(crate) fn declared(
         Opening::Bare => return Ok(None),
         Opening::NeedsMore => return Err(wrong("the document ends before its list \"data\"".to_owned())),
     };
-    let not_columns = |_| wrong(format!("\"meta\" does not list columns: {}", excerpt(meta)));
+    let columns = listed(meta)?.into_iter().map(|(name, of)| {
+        let column_type =
+            type_name::parse(&of).map_err(|error| wrong(error.to_string()).in_column(&*name))?;
+        Ok((name, column_type))
+    });
+    columns.collect::<Result<_, FormatError>>().map(Some)
+}
+
+/// Names and types of the columns that `meta` lists, as they are written.
+fn listed(meta: &[u8]) -> Result<Vec<(String, String)>, FormatError> {
+    let not_columns = |_| {
+        let message = format!("\"meta\" does not list columns: {}", excerpt(meta));
+        FormatError::new(ErrorCode::INCORRECT_DATA, message)
+    };
     let mut columns = Vec::new();
     let mut items = Items::new(meta, b'[', b']', Syntax::Json).map_err(not_columns)?;
     while let Some(item) = items.next().map_err(not_columns)? {
@@ -124,16 +153,58 @@ pub(crate) fn declared(
                 _ => {}
             }
         }
-        let column_type =
-            type_name::parse(&of).map_err(|error| wrong(error.to_string()).in_column(&*name))?;
-        columns.push((name, column_type));
+        columns.push((name, of));
     }
-    Ok(Some(columns))
+    Ok(columns)
+}
+
+impl Asked {
+    fn places(&self, meta: &[u8], at: usize) -> Result<Option<Places>, SplitError> {
+        if self.names.is_empty() {
+            return Ok(None);
+        }
+        let refused = |code: ErrorCode, message: String| SplitError { code, message, at, cell: 0 };
+        let listed = listed(meta).map_err(|error| refused(error.code, error.message))?;
+        let is_unknown = |name: &String| !self.names.contains(name);
+        if !self.skip_unknown
+            && let Some((name, _)) = listed.iter().find(|(name, _)| is_unknown(name))
+        {
+            let message = format!(
+                "column \"{name}\" of \"meta\" is not among those that are read; with input_format_skip_unknown_fields = 1 \
+                 it is passed over"
+            );
+            return Err(refused(ErrorCode::INCORRECT_DATA, message));
+        }
+        let place = |asked: &String| listed.iter().position(|(name, _)| name == asked);
+        let of_asked = self.names.iter().map(place).collect();
+        Ok(Some(Places { of_asked, written: listed.len() }))
+    }
+}
+
+impl Places {
+    /// The cells of one row, which are the last ones, in the order that is asked for.
+    fn arrange(&self, cells: &mut Vec<Cell<'_>>, before: usize, at: usize) -> Result<(), SplitError> {
+        let row = cells.split_off(before);
+        if row.len() != self.written {
+            let message = format!("row has {} columns, {} are in \"meta\"", row.len(), self.written);
+            let code = ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED;
+            return Err(SplitError { code, message, at, cell: row.len().min(self.written) });
+        }
+        let absent = Cell { text: b"", form: TextForm::Default };
+        cells.extend(self.of_asked.iter().map(|place| place.map_or(absent, |place| row[place])));
+        Ok(())
+    }
 }
 
 impl<S> Document<S> {
     pub(crate) fn new(rows: S) -> Self {
-        Self { rows, place: Place::Start }
+        Self { rows, place: Place::Start, asked: Asked::default(), places: None }
+    }
+
+    /// Of rows that are lists: `meta` says which column a value is of.
+    pub(crate) fn of_lists<'n>(rows: S, names: impl Iterator<Item = &'n str>, skip_unknown: bool) -> Self {
+        let asked = Asked { names: names.map(str::to_owned).collect(), skip_unknown };
+        Self { asked, ..Self::new(rows) }
     }
 
     /// The splitter of the rows, for text that turned out to be rows alone.
@@ -153,7 +224,8 @@ impl<S: SplitRows> SplitRows for Document<S> {
         let (before, mut at) = (self.place, at);
         if self.place == Place::Start {
             match opening(bytes, at, b'[')? {
-                Opening::Document { rows, .. } => {
+                Opening::Document { rows, meta } => {
+                    self.places = self.asked.places(meta, at)?;
                     self.place = Place::Rows;
                     at = rows;
                 }
@@ -179,7 +251,11 @@ impl<S: SplitRows> SplitRows for Document<S> {
         if self.place == Place::End {
             return Ok(RowEnd::Finished(bytes.len()));
         }
+        let known = cells.len();
         let end = self.rows.row(bytes, at, last, cells);
+        if let (Ok(RowEnd::Row(_)), Some(places)) = (&end, &self.places) {
+            places.arrange(cells, known, at)?;
+        }
         // A row that is not complete is split again from where it started, the opening included.
         if matches!(end, Ok(RowEnd::Incomplete)) {
             self.place = before;

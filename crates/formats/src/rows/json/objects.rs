@@ -69,7 +69,11 @@ impl NamedObjects {
     ) -> Result<RowEnd, SplitError> {
         let start = match self.value_start(bytes, at, last)? {
             Ok(start) => start,
-            Err(end) => return Ok(end),
+            Err(end) => {
+                // Behind the end there is nothing to wait for.
+                self.is_open &= !matches!(end, RowEnd::Finished(_));
+                return Ok(end);
+            }
         };
         if bytes[start] != b'{' {
             return Err(unexpected(bytes, start, '{', 0));

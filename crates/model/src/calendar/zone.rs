@@ -3,23 +3,24 @@
 //! Invariant: proleptic Gregorian calendar, seconds since 1970-01-01 UTC. A local time that a zone skips or has twice
 //! is resolved as ClickHouse resolves it. Must not know: the present time.
 
+use super::{civil_of, days_of};
 use chrono::{DateTime, Offset, TimeZone};
 use chrono_tz::Tz;
-use model::calendar::{civil_of, days_of};
 
-pub(crate) const DAY_SECONDS: i64 = 86_400;
+/// Seconds of a day without a change of clocks.
+pub const DAY_SECONDS: i64 = 86_400;
 
 /// First and last day ClickHouse's `Date` can hold, and those of `Date32`.
-pub(crate) const DATE_DAYS: (i64, i64) = (0, 65_535);
-pub(crate) const DATE32_DAYS: (i64, i64) = (days_of(0, 1, 1), days_of(9999, 12, 31));
+pub const DATE_DAYS: (i64, i64) = (0, 65_535);
+pub const DATE32_DAYS: (i64, i64) = (days_of(0, 1, 1), days_of(9999, 12, 31));
 /// Last second of a `DateTime`, 2106-02-07 06:28:15 UTC.
-pub(crate) const DATE_TIME_SECONDS_MAX: i64 = 4_294_967_295;
+pub const DATE_TIME_SECONDS_MAX: i64 = 4_294_967_295;
 
 /// The last year whose changes of clocks the tables of zones list.
 const LAST_LISTED_YEAR: i64 = 2099;
 
 /// The same moment of the year in the last listed year that has the same days of the week: rules of summer time go on.
-fn familiar(utc: i64) -> i64 {
+pub fn familiar(utc: i64) -> i64 {
     let (year, ..) = civil_of(utc.div_euclid(DAY_SECONDS));
     if year <= LAST_LISTED_YEAR {
         return utc;
@@ -35,7 +36,7 @@ fn familiar(utc: i64) -> i64 {
 
 /// A time zone that remembers the offset of the day it was asked for last.
 #[derive(Clone, Debug)]
-pub(crate) struct Zone {
+pub struct Zone {
     /// `None` is UTC.
     tz: Option<Tz>,
     /// Offset in seconds that holds for UTC seconds in `from..to`.
@@ -45,12 +46,13 @@ pub(crate) struct Zone {
 }
 
 impl Zone {
-    pub(crate) fn utc() -> Zone {
+    /// The zone without rules.
+    pub fn utc() -> Zone {
         Zone { tz: None, from: 0, to: 0, offset: 0 }
     }
 
     /// An IANA name; `None` when there is no such zone.
-    pub(crate) fn named(name: &str) -> Option<Zone> {
+    pub fn named(name: &str) -> Option<Zone> {
         match name {
             "" | "UTC" | "Etc/UTC" | "Z" => Some(Zone::utc()),
             _ => Some(Zone { tz: Some(name.parse().ok()?), ..Zone::utc() }),
@@ -64,7 +66,7 @@ impl Zone {
     }
 
     /// Seconds to add to UTC to get local time.
-    pub(crate) fn offset_at(&mut self, utc: i64) -> i64 {
+    pub fn offset_at(&mut self, utc: i64) -> i64 {
         let Some(tz) = self.tz else { return 0 };
         if utc >= self.from && utc < self.to {
             return self.offset;
@@ -79,7 +81,7 @@ impl Zone {
     }
 
     /// UTC seconds of a local time.
-    pub(crate) fn utc_of(&mut self, local: i64) -> i64 {
+    pub fn utc_of(&mut self, local: i64) -> i64 {
         let Some(tz) = self.tz else { return local };
         // Far enough inside the remembered range that no rule change is near.
         let guess = local - self.offset;
