@@ -106,9 +106,20 @@ pub fn plan_all_but(
         return wanted.map(|parts| plan(parts, MergeReason::Final)).collect();
     }
     let limits = MergeLimits { base: 1.0, plans_max: 1, ..MergeLimits::default().of_table(&table.def) };
-    let best = |parts| choose(parts, &limits, 0).into_iter().next();
+    let best = |parts: &[PartSummary]| {
+        let alone = || joins_statements(table, parts).then(|| plan(parts, MergeReason::Optimize));
+        choose(parts, &limits, 0).into_iter().next().or_else(alone)
+    };
     let plans = parts.chunk_by(|a, b| a.partition == b.partition).filter_map(best);
     plans.map(|plan| MergePlan { reason: MergeReason::Optimize, ..plan }).collect()
+}
+
+/// Whether this is one part in which a flush has put the rows of several statements beside each other. Elsewhere each statement
+/// would have its part, and to bring those together is what is asked for: rows of equal key become one.
+fn joins_statements(table: &TableState, parts: &[PartSummary]) -> bool {
+    let [part] = parts else { return false };
+    let is_of_several = table.part(part.id).is_some_and(|part| part.blocks.min < part.blocks.max);
+    part.level == 0 && !table.def.mode.is_plain() && is_of_several
 }
 
 /// Whether a merge of the part alone gives other rows, or the same in another order.

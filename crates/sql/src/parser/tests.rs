@@ -151,7 +151,12 @@ fn kill_finds_its_victims_by_a_select() {
     assert_eq!(read("kill query where user = 'a' or elapsed > 1 sync"), format!("Sync {select}"));
     assert_eq!(read("KILL QUERY WHERE user = 'a' OR elapsed > 1 TEST;"), format!("Test {select}"));
     assert!(parse_one("KILL QUERY WHERE user = 'a' SYNC TEST").is_err());
-    assert!(parse_one("KILL QUERY").is_err() && parse_one("KILL MUTATION WHERE 1").is_err());
+    assert_eq!(read("KILL QUERY WHERE user = 'a' OR elapsed > 1 FORMAT Null"), format!("Async {select}"));
+    assert!(parse_one("KILL QUERY").is_err() && parse_one("KILL TRANSACTION WHERE 1").is_err());
+    // None is left that is not done: who asks gets no row.
+    let parsed = parse_one("KILL MUTATION WHERE table = 't' SYNC FORMAT Null").unwrap();
+    let Statement::Query(query) = parsed.statement else { panic!("{:?}", parsed.statement) };
+    assert!(query.ast.to_string().ends_with("FROM system.mutations WHERE (table = 't') AND NOT is_done"));
 }
 
 #[test]

@@ -73,6 +73,11 @@ impl<'a> Head<'a> {
         offset_of(self.text, self.parser.peek_token_ref().span.start)
     }
 
+    /// Byte offset behind the token that was read last: the next one may stand behind a clause that was cut off.
+    pub(crate) fn offset_behind(&self) -> usize {
+        offset_of(self.text, self.parser.get_current_token().span.end)
+    }
+
     /// The text from `start` to the next token, without the space around it.
     pub(crate) fn text_since(&self, start: usize) -> &'a str {
         self.text[start..self.offset().max(start)].trim()

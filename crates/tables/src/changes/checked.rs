@@ -172,9 +172,12 @@ fn reads_column(text: &str, id: ColumnId) -> bool {
 /// Rows are sorted and divided by the columns of keys.
 fn refuse_key(def: &TableDef, keys: &TableKeys, column: &ColumnDef, why: Option<&str>) -> Result<(), Error> {
     let mut of_keys = keys.sort.iter().chain(&keys.partition).flat_map(|key| key.columns());
-    // Nor may those by which rows replace each other; what is only added is no such column.
-    let decides = !matches!(def.mode, MergeMode::Summing { .. } | MergeMode::Coalescing { .. })
-        && def.mode.columns().contains(&column.id);
+    // Nor may those by which rows replace each other; what is only added, or hides the row that stays, is no such column.
+    let decides = match &def.mode {
+        MergeMode::Summing { .. } | MergeMode::Coalescing { .. } => false,
+        MergeMode::Replacing { version, .. } => *version == Some(column.id),
+        mode => mode.columns().contains(&column.id),
+    };
     if !decides && !of_keys.any(|id| *id == column.id) {
         return Ok(());
     }

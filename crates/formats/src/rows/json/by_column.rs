@@ -26,6 +26,8 @@ pub(crate) struct JsonColumns {
     skip_unknown: bool,
     /// The next value of each column that is there; `None` before the text is looked at.
     columns: Option<Vec<Column>>,
+    /// Behind the columns that are read: more of them may follow.
+    behind: usize,
 }
 
 /// A list of values.
@@ -93,11 +95,12 @@ impl JsonColumns {
         let names: Vec<&str> = names.collect();
         let width = names.len();
         let by_name = ColumnNames::new(names.into_iter(), settings.header.matching);
-        Self { kind, by_name, width, skip_unknown: settings.skip_unknown_fields, columns: None }
+        Self { kind, by_name, width, skip_unknown: settings.skip_unknown_fields, columns: None, behind: 0 }
     }
 
-    /// Where every list starts.
-    fn lists(&self, bytes: &[u8]) -> Result<Vec<Column>, SplitError> {
+    /// Where every list starts, of the columns that are read next.
+    fn lists(&mut self, bytes: &[u8]) -> Result<Vec<Column>, SplitError> {
+        let start = self.behind;
         let mut found = Vec::new();
         let mut list = |key: std::ops::Range<usize>, at: usize| {
             let next = skip_space(bytes, expect(bytes, at, b'[')?);
@@ -106,7 +109,7 @@ impl JsonColumns {
         };
         match self.kind {
             FormatKind::JsonCompactColumns => {
-                let mut at = skip_space(bytes, expect(bytes, 0, b'[')?);
+                let mut at = skip_space(bytes, expect(bytes, start, b'[')?);
                 while bytes.get(at) != Some(&b']') {
                     at = skip_space(bytes, list(at..at, at)?);
                     match bytes.get(at) {
@@ -115,22 +118,26 @@ impl JsonColumns {
                         _ => return Err(wrong(bytes, at, "',' or ']'")),
                     }
                 }
+                self.behind = at + 1;
             }
             FormatKind::JsonColumnsWithMetadata => {
-                members(bytes, 0, |key, at| match &bytes[key] {
+                self.behind = members(bytes, start, |key, at| match &bytes[key] {
                     b"\"data\"" => members(bytes, at, &mut list),
                     _ => value_end(bytes, at),
                 })?;
             }
-            _ => {
-                members(bytes, 0, &mut list)?;
-            }
+            _ => self.behind = members(bytes, start, &mut list)?,
         }
         Ok(found)
     }
 
+    /// Whether more columns follow, as blocks that were written one after the other do.
+    fn goes_on(&self, bytes: &[u8]) -> bool {
+        matches!(bytes.get(skip_space(bytes, self.behind)), Some(b'{' | b'['))
+    }
+
     /// The lists with the cells they are.
-    fn open(&self, bytes: &[u8]) -> Result<Vec<Column>, SplitError> {
+    fn open(&mut self, bytes: &[u8]) -> Result<Vec<Column>, SplitError> {
         let mut columns = self.lists(bytes)?;
         let mut taken = vec![false; self.width];
         for (place, column) in columns.iter_mut().enumerate() {
@@ -152,7 +159,10 @@ impl JsonColumns {
                 Some(cell) if std::mem::replace(&mut taken[cell], true) => {
                     return Err(fail(format!("column {} stands twice", excerpt(&bytes[column.key.clone()]))));
                 }
-                None if !self.skip_unknown && self.width > 0 => {
+                // Which of too many lists are meant nobody can say.
+                None if self.width > 0
+                    && (!self.skip_unknown || self.kind == FormatKind::JsonCompactColumns) =>
+                {
                     let key = excerpt(&bytes[column.key.clone()]);
                     return Err(fail(format!("unknown column {key} in JSON columns")));
                 }
@@ -207,29 +217,32 @@ impl SplitRows for JsonColumns {
         if skip_space(bytes, 0) == bytes.len() {
             return Ok(RowEnd::Finished(bytes.len()));
         }
-        let mut columns = match self.columns.take() {
-            Some(columns) => columns,
-            None => self.open(bytes)?,
-        };
         let first = cells.len();
-        // Inference asks for no column by name, and gets all of them.
-        let width = if self.width == 0 { columns.len() } else { self.width };
-        cells.resize(first + width, Cell::DEFAULT);
-        let mut place = 0;
-        let end = row(bytes, &mut columns, |column, text| {
-            if let Some(cell) = cells.get_mut(first + column.cell.unwrap_or(place)) {
-                *cell = Syntax::Json.cell(text);
+        loop {
+            let mut columns = match self.columns.take() {
+                Some(columns) => columns,
+                None => self.open(bytes)?,
+            };
+            // Inference asks for no column by name, and gets all of them.
+            let width = if self.width == 0 { columns.len() } else { self.width };
+            cells.resize(first + width, Cell::DEFAULT);
+            let mut place = 0;
+            let end = row(bytes, &mut columns, |column, text| {
+                if let Some(cell) = cells.get_mut(first + column.cell.unwrap_or(place)) {
+                    *cell = Syntax::Json.cell(text);
+                }
+                place += 1;
+            })?;
+            if let Some(end) = end {
+                self.columns = Some(columns);
+                return Ok(RowEnd::Row(end));
             }
-            place += 1;
-        })?;
-        self.columns = Some(columns);
-        Ok(match end {
-            Some(end) => RowEnd::Row(end),
-            None => {
-                cells.truncate(first);
-                RowEnd::Finished(bytes.len())
+            cells.truncate(first);
+            if !self.goes_on(bytes) {
+                self.columns = Some(columns);
+                return Ok(RowEnd::Finished(bytes.len()));
             }
-        })
+        }
     }
 }
 
@@ -293,5 +306,8 @@ mod tests {
         assert!(rows(Named, r#"{"a": [1], "a": [2]}"#).unwrap_err().contains("twice"));
         assert!(rows(Named, r#"{"a": [1"#).is_err());
         assert!(rows(Listed, "[[1] [2]]").is_err());
+        assert!(rows(Listed, "[[1], [2], [3]]").is_err());
+        let blocks = r#"{"a": [1], "b": [2]} {"a": [], "b": []} {"b": [4], "a": [3]}"#;
+        assert_eq!(rows(Named, blocks).unwrap(), ["1 2", "3 4"]);
     }
 }
