@@ -9,7 +9,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, SortExpr};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection, SortExpr, SubqueryAlias};
 
 use crate::nodes::Cut;
 
@@ -20,31 +20,104 @@ const SHOWING_ORDER: &[&str] = &["groupArray", "groupConcat"];
 pub(crate) fn ordered(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
     let LogicalPlan::Aggregate(aggregate) = plan else { return Ok(Transformed::no(plan)) };
-    let keys = order_of(&aggregate.input).unwrap_or_default();
-    if keys.is_empty() || !aggregate.aggr_expr.iter().any(|expr| shows_order(expr).is_some()) {
+    if !aggregate.aggr_expr.iter().any(|expr| shows_order(expr).is_some()) {
         return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+    }
+    let keys = order_of(&aggregate.input).unwrap_or_default();
+    if keys.is_empty() {
+        return match carried(&aggregate.input)? {
+            Some((input, keys)) => Ok(Transformed::yes(showing(Arc::new(input), aggregate, &keys, &names)?)),
+            None => Ok(Transformed::no(LogicalPlan::Aggregate(aggregate))),
+        };
     }
     let schema = Arc::clone(aggregate.input.schema());
     let own = |key: &SortExpr| {
         let found = schema.qualified_field_with_unqualified_name(name_of(&key.expr)?).ok()?;
         Some(SortExpr { expr: Expr::Column(Column::from(found)), ..key.clone() })
     };
-    let Some(keys) = keys.iter().map(own).collect::<Option<Vec<SortExpr>>>() else {
-        return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
-    };
+    match keys.iter().map(own).collect::<Option<Vec<SortExpr>>>() {
+        Some(keys) => {
+            let input = Arc::clone(&aggregate.input);
+            Ok(Transformed::yes(showing(input, aggregate, &keys, &names)?))
+        }
+        None => match carried(&aggregate.input)? {
+            Some((input, keys)) => Ok(Transformed::yes(showing(Arc::new(input), aggregate, &keys, &names)?)),
+            None => Ok(Transformed::no(LogicalPlan::Aggregate(aggregate))),
+        },
+    }
+}
+
+/// The aggregate over this input, with these keys where it shows an order.
+fn showing(
+    input: Arc<LogicalPlan>,
+    aggregate: Aggregate,
+    keys: &[SortExpr],
+    names: &NamePreserver,
+) -> Result<LogicalPlan> {
     let with_order = |expr: Expr| {
         let name = names.save(&expr);
         name.restore(match shows_order(&expr).cloned() {
             Some(mut function) => {
-                function.params.order_by.clone_from(&keys);
+                function.params.order_by = keys.to_vec();
                 Expr::AggregateFunction(function)
             }
             None => expr,
         })
     };
     let values = aggregate.aggr_expr.into_iter().map(with_order).collect();
-    let aggregate = Aggregate::try_new(aggregate.input, aggregate.group_expr, values)?;
-    Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
+    Aggregate::try_new(input, aggregate.group_expr, values).map(LogicalPlan::Aggregate)
+}
+
+/// The plan with the keys it is sorted by as columns behind its own, where they are computed or not among these.
+fn carried(plan: &LogicalPlan) -> Result<Option<(LogicalPlan, Vec<SortExpr>)>> {
+    let columns = |plan: &LogicalPlan| plan.schema().columns().into_iter().map(Expr::Column);
+    Ok(match plan {
+        LogicalPlan::Sort(sort) if sort.expr.iter().all(|key| !key.expr.is_volatile()) => {
+            let name = |at: usize| format!("__order_{at}");
+            let hidden = sort.expr.iter().enumerate().map(|(at, key)| key.expr.clone().alias(name(at)));
+            let all = columns(plan).chain(hidden).collect();
+            let keys = sort
+                .expr
+                .iter()
+                .enumerate()
+                .map(|(at, key)| SortExpr { expr: Expr::Column(Column::from_name(name(at))), ..key.clone() });
+            let keys = keys.collect();
+            let carrying = Projection::try_new(all, Arc::new(plan.clone()))?;
+            Some((LogicalPlan::Projection(carrying), keys))
+        }
+        LogicalPlan::Projection(projection) => match carried(&projection.input)? {
+            Some((input, keys)) => {
+                let hidden = keys.iter().map(|key| key.expr.clone());
+                let all = projection.expr.iter().cloned().chain(hidden).collect();
+                let carrying = Projection::try_new(all, Arc::new(input))?;
+                Some((LogicalPlan::Projection(carrying), keys))
+            }
+            None => None,
+        },
+        LogicalPlan::SubqueryAlias(alias) => match carried(&alias.input)? {
+            Some((input, keys)) => {
+                let of_alias = |key: SortExpr| match key.expr {
+                    Expr::Column(column) => {
+                        let expr = Expr::Column(Column::new(Some(alias.alias.clone()), column.name));
+                        SortExpr { expr, ..key }
+                    }
+                    _ => key,
+                };
+                let aliased = SubqueryAlias::try_new(Arc::new(input), alias.alias.clone())?;
+                let keys = keys.into_iter().map(of_alias).collect();
+                Some((LogicalPlan::SubqueryAlias(aliased), keys))
+            }
+            None => None,
+        },
+        LogicalPlan::Limit(_) | LogicalPlan::Filter(_) => match plan.inputs().first() {
+            Some(input) => match carried(input)? {
+                Some((input, keys)) => Some((plan.with_new_exprs(plan.expressions(), vec![input])?, keys)),
+                None => None,
+            },
+            None => None,
+        },
+        _ => None,
+    })
 }
 
 fn shows_order(expr: &Expr) -> Option<&AggregateFunction> {
