@@ -8,6 +8,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
@@ -21,8 +22,8 @@ pub fn in_source_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execution
 }
 
 fn unspread(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let children = plan.children();
-    let [child] = children.as_slice() else { return Ok(None) };
+    let mut children: Vec<_> = plan.children().into_iter().map(Arc::clone).collect();
+    let Some(child) = children.last_mut() else { return Ok(None) };
     if let Some(spread) = plan.downcast_ref::<RepartitionExec>() {
         let deals = matches!(spread.partitioning(), Partitioning::RoundRobinBatch(_));
         // A LIMIT in between gathers the rows, which are then spread again.
@@ -32,9 +33,10 @@ fn unspread(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPla
     if !keeps_order(plan) {
         return Ok(None);
     }
-    let Some(child) = unspread(child)? else { return Ok(None) };
+    let Some(whole) = unspread(child)? else { return Ok(None) };
+    *child = whole;
     Arc::clone(plan)
-        .replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+        .replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
         .map(Some)
 }
 
@@ -45,16 +47,24 @@ fn is_one_stream(plan: &Arc<dyn ExecutionPlan>) -> bool {
     }
     match plan.children().as_slice() {
         [] => plan.is::<StreamingTableExec>(),
-        [child] => keeps_order(plan) && is_one_stream(child),
-        _ => false,
+        [.., last] => keeps_order(plan) && is_one_stream(last),
     }
 }
 
-/// Whether rows of one stream leave the step in their order. Of OFFSET rules shall not know, lest they move a sort below it.
+/// Whether rows of one stream, of two inputs the second, leave the step in their order. Of OFFSET rules shall not know, lest they move a sort below it.
 fn keeps_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.is::<CoalescePartitionsExec>()
         || plan.is::<Unary<SkipExec>>()
         || plan.maintains_input_order() == [true]
+        || is_looked_up(plan)
+}
+
+/// Whether each row of the second input is looked up in a table made of the whole first one.
+fn is_looked_up(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.maintains_input_order() == [false, true]
+        && plan
+            .downcast_ref::<HashJoinExec>()
+            .is_some_and(|join| *join.partition_mode() == PartitionMode::CollectLeft)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Invariant: the only place where a part becomes something DataFusion scans.
 //! Must not know: which snapshot is asked for, and how long it is held.
 
+pub(crate) mod endless;
 pub mod numbers;
 pub mod random_rows;
 mod part_bounds;

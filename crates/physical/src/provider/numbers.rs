@@ -16,6 +16,8 @@ use model::ColumnType;
 use model::type_arrow::to_field;
 use stores::ReadProgress;
 
+use super::endless::EndlessTable;
+
 /// What to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberRange {
@@ -46,8 +48,8 @@ pub fn numbers_table(range: NumberRange, progress: &Arc<ReadProgress>) -> Result
     let column_type = if range.column == ZERO { ColumnType::UInt8 } else { ColumnType::UInt64 };
     let schema = Arc::new(Schema::new(vec![to_field(range.column, &column_type)]));
     let stream = Counting { range, schema: Arc::clone(&schema), progress: Arc::clone(progress) };
-    // Not called infinite without a count: DataFusion would refuse to aggregate what a LIMIT below takes of it.
-    Ok(Arc::new(StreamingTable::try_new(schema, vec![Arc::new(stream)])?))
+    let table = StreamingTable::try_new(schema, vec![Arc::new(stream)])?;
+    Ok(if range.count.is_some() { Arc::new(table) } else { Arc::new(EndlessTable(table)) })
 }
 
 impl PartitionStream for Counting {

@@ -23,6 +23,8 @@ use model::saturating::{u64_of, usize_of};
 use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, mix64};
 
+use super::endless::EndlessTable;
+
 /// What to make.
 #[derive(Clone, Debug)]
 pub struct RandomRows {
@@ -37,8 +39,7 @@ pub fn random_table(rows: RandomRows) -> Result<Arc<dyn TableProvider>> {
     let fields = rows.columns.iter().map(|(name, column_type)| to_field(name, column_type));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let stream = Throwing { rows, schema: Arc::clone(&schema) };
-    // Not called infinite: DataFusion would refuse to aggregate what a LIMIT below takes of it.
-    Ok(Arc::new(StreamingTable::try_new(schema, vec![Arc::new(stream)])?))
+    Ok(Arc::new(EndlessTable(StreamingTable::try_new(schema, vec![Arc::new(stream)])?)))
 }
 
 #[derive(Debug)]

@@ -32,6 +32,7 @@ use crate::coercion::closure::closed;
 use crate::coercion::comparison::{self, as_predicate, as_value, cast_to, compare, is_comparison};
 use crate::coercion::distinct::{compared, is_distinction};
 use crate::coercion::in_list::in_list;
+use crate::coercion::join_keys::{condition, place_of};
 use crate::coercion::short_circuit::{choice, guarded, is_choice};
 use crate::coercion::sort_keys::sort_keys;
 use crate::coercion::windowed::typed_window;
@@ -74,12 +75,17 @@ fn typed_node(node: LogicalPlan, session: &SessionValues) -> Result<Transformed<
         matches!(node, LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_));
     let is_projection = matches!(node, LogicalPlan::Projection(_));
     let names = NamePreserver::new(&node);
+    let place = place_of(&node);
     let typed = node.map_expressions(|expr| {
         if matches!(expr, Expr::GroupingSet(_)) {
             return expr.map_children(|key| grouped(key, &schema, session));
         }
         let name = names.save(&expr);
-        let expr = typed(expr, &schema, session)?;
+        let typed = |expr: Expr| typed(expr, &schema, session);
+        let expr = match place {
+            Some(place) => condition(expr, place, &schema, session, &typed)?,
+            None => typed(expr)?,
+        };
         let expr = match makes_columns {
             true if is_projection => dictionary(expr, &schema)?,
             true => output(expr, &schema)?,

@@ -123,8 +123,9 @@ pub(crate) fn compare(
         return tuples::nested((left, &left_type), op, (right, &right_type), schema, session);
     }
     let is_constant = literal_of(&left).is_some() || literal_of(&right).is_some();
-    // Keys of a join are hashed, in a type that both have.
-    let is_key = op == Operator::Eq && joins(&left, &right);
+    // It may become the key of a join, which is hashed, in a type that both have.
+    let is_key =
+        op == Operator::Eq && session.is_none() && (joins(&left, &right) || asks_around(&left, &right));
     if is_apart(&left_type, &right_type)
         && !((is_constant || is_key) && (is_float(&left_type) || is_float(&right_type)))
     {
@@ -135,12 +136,23 @@ pub(crate) fn compare(
     if session.is_some() { without_nan(left, op, right, schema) } else { Ok(binary(left, op, right)) }
 }
 
+/// `left = right` as the key of a join, which finds NaN for NaN.
+pub(super) fn compare_key(
+    left: Expr,
+    right: Expr,
+    schema: &DFSchema,
+    session: &SessionValues,
+) -> Result<Expr> {
+    let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
+    if !is_float(&left_type) || !is_float(&right_type) {
+        return compare(left, Operator::Eq, right, schema, Some(session));
+    }
+    let (left, right) = align((left, &left_type), (right, &right_type), schema, Some(session))?;
+    Ok(binary(left, Operator::Eq, right))
+}
+
 /// Arrow has NaN in order with the numbers; in ClickHouse it equals nothing and is neither less nor greater.
 fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Result<Expr> {
-    // A hash join takes NaN for equal to itself, in ClickHouse as here.
-    if op == Operator::Eq && joins(&left, &right) {
-        return Ok(binary(left, op, right));
-    }
     let mut tests = vec![];
     for (side, other) in [(&left, &right), (&right, &left)] {
         if may_be_nan(side, schema)? {
@@ -170,12 +182,14 @@ fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Resu
     })
 }
 
-/// Whether the sides are of different tables, or one of the statement around a subquery, with which the subquery is joined.
-fn joins(left: &Expr, right: &Expr) -> bool {
+/// Whether one side is of a subquery and the other of the statement around it, with which the subquery is joined.
+pub(super) fn asks_around(left: &Expr, right: &Expr) -> bool {
     let is_of_a_table = |expr: &Expr| !expr.contains_outer() && !expr.column_refs().is_empty();
-    if left.contains_outer() && is_of_a_table(right) || right.contains_outer() && is_of_a_table(left) {
-        return true;
-    }
+    left.contains_outer() && is_of_a_table(right) || right.contains_outer() && is_of_a_table(left)
+}
+
+/// Whether the sides are of different tables.
+pub(super) fn joins(left: &Expr, right: &Expr) -> bool {
     let (left, right) = (left.column_refs(), right.column_refs());
     let apart = |column: &Column| right.iter().all(|other| other.relation != column.relation);
     !left.is_empty() && !right.is_empty() && left.iter().all(|column| apart(column))

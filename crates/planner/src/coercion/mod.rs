@@ -4,6 +4,7 @@
 //! steps of a plan, which are `analyzer`'s.
 
 pub(crate) mod comparison;
+pub(crate) mod join_keys;
 pub(crate) mod distinct;
 pub(crate) mod in_list;
 pub(crate) mod short_circuit;
