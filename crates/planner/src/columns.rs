@@ -1,4 +1,5 @@
-//! `COLUMNS('regex')`, `COLUMNS(a, b)` and what may follow them or a `*`: EXCEPT, REPLACE, APPLY.
+//! `COLUMNS('regex')`, `COLUMNS(a, b)` and what may follow them or a `*`: EXCEPT, REPLACE, APPLY; and a `*` whose columns are
+//! keys that some rows leave out.
 //!
 //! Which columns there are, only a plan of FROM tells: `probe` asks for one, `expanded` puts the answer in. Invariant: the
 //! first SELECT that asks is the innermost, so that its answer does not wait for another.
@@ -15,8 +16,9 @@ use sql::printer::label::label;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, OneOrManyWithParens,
-    Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut, With, visit_expressions, visit_expressions_mut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, LambdaFunction,
+    OneOrManyWithParens, Query, Select, SelectItem, SetExpr, Visit, VisitMut, Visitor, VisitorMut, With,
+    visit_expressions_mut,
 };
 
 /// A query whose columns are those that the next SELECT with COLUMNS can choose from.
@@ -39,9 +41,41 @@ pub fn expanded(mut query: Query, names: &[String]) -> Result<Query> {
 
 /// Whether there is anything to be asked.
 fn asks(query: &Query) -> bool {
-    let found =
-        |expr: &Expr| if is_matcher(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    visit_expressions(query, found).is_break()
+    struct Asking;
+
+    impl Visitor for Asking {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if is_matcher(expr) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+
+        fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+            if stars_are_keys(select) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    query.visit(&mut Asking).is_break()
+}
+
+/// Whether there is a `*` of columns that are keys, of which it must be known which.
+fn stars_are_keys(select: &Select) -> bool {
+    let is_set = |key: &Expr| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_));
+    let by_name = match &select.group_by {
+        GroupByExpr::All(_) => true,
+        GroupByExpr::Expressions(keys, modifiers) => !modifiers.is_empty() || keys.iter().any(is_set),
+    };
+    by_name && select.projection.iter().any(|item| starred_without(item).is_some())
+}
+
+/// What a `*` leaves out; `None` for other items.
+fn starred_without(item: &SelectItem) -> Option<Vec<&str>> {
+    let SelectItem::Wildcard(options) = item else { return None };
+    let is_plain =
+        options.opt_replace.is_none() && options.opt_rename.is_none() && options.opt_ilike.is_none();
+    let except = options.opt_except.iter();
+    let left_out =
+        except.flat_map(|except| std::iter::once(&except.first_element).chain(&except.additional_elements));
+    is_plain.then(|| left_out.map(|name| name.value.as_str()).collect())
 }
 
 struct Finder {
@@ -94,7 +128,7 @@ fn asking(body: &mut SetExpr) -> Option<&mut Select> {
                 SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => has_matcher(expr),
                 _ => false,
             });
-            asks.then_some(select.as_mut())
+            (asks || stars_are_keys(select)).then_some(select.as_mut())
         }
         SetExpr::SetOperation { left, right, .. } => asking(left).or_else(|| asking(right)),
         _ => None,
@@ -127,7 +161,13 @@ impl VisitorMut for Filler<'_> {
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         let Some(select) = asking(&mut query.body) else { return ControlFlow::Continue(()) };
         let mut items = vec![];
+        let stars_are_keys = stars_are_keys(select);
         for item in std::mem::take(&mut select.projection) {
+            if let Some(left_out) = starred_without(&item).filter(|_| stars_are_keys) {
+                let kept = self.names.iter().filter(|name| !left_out.contains(&name.as_str()));
+                items.extend(kept.map(|name| SelectItem::UnnamedExpr(column(name).0)));
+                continue;
+            }
             match self.items(item) {
                 Ok(more) => items.extend(more),
                 Err(error) => self.outcome = Err(error),

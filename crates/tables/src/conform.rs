@@ -11,7 +11,7 @@ use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use boundary::error::{Error, ErrorKind};
 use boundary::room::room_for;
 use formats::Omissions;
-use functions::cast::{CastMode, cast_column, default_array};
+use functions::cast::{CastMode, cast_column, type_default_array};
 use model::table_def::column_id_of;
 use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnId, ColumnType, DefaultKind, ErrorCode, RowExpr, TableDef};
@@ -198,7 +198,7 @@ impl Conform {
                         asked[place] = asked_cells(told, array, &column.column_type);
                     }
                 }
-                Origin::TypeDefault => arrays[place] = Some(default_array(&column.column_type, rows)),
+                Origin::TypeDefault => arrays[place] = Some(type_default_array(&column.column_type, rows)),
                 Origin::Computed(_) => {}
             }
         }

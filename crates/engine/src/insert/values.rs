@@ -13,7 +13,7 @@ use boundary::request::BodyStream;
 use bytes::BytesMut;
 use datafusion::physical_plan::collect;
 use formats::{FormatError, FormatKind, FormatSettings};
-use functions::cast::default_array;
+use functions::cast::type_default_array;
 use futures::{FutureExt, StreamExt};
 use model::type_arrow::from_field;
 use model::{ColumnDef, ColumnType, ErrorCode};
@@ -272,7 +272,7 @@ impl Reading {
             let constant = match self.constant(column, text)? {
                 Constant::Read(value) => Some(value),
                 Constant::No if text.eq_ignore_ascii_case("DEFAULT") => {
-                    let array = default_array(&self.shape.types[column], 1);
+                    let array = type_default_array(&self.shape.types[column], 1);
                     Some(OneValue { array, asks: true })
                 }
                 Constant::No => None,

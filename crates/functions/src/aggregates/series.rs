@@ -12,7 +12,7 @@ use model::{ColumnType, ErrorCode};
 
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal, list_at};
-use crate::cast::{CastMode, default_array};
+use crate::cast::{CastMode, type_default_array};
 use crate::columns::container::{list_of, offsets_of, range};
 use crate::columns::number::with_number;
 use crate::error::FunctionError;
@@ -82,7 +82,7 @@ fn moving_average(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
 fn insert_at(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let (value, places) = (group.call.arg(0)?, group.call.ints(1)?);
     let filler = match group.parameters.all.first() {
-        None => default_array(&value.column_type, 1),
+        None => type_default_array(&value.column_type, 1),
         Some(parameter) => {
             let text: ArrayRef = Arc::new(arrow::array::StringViewArray::from(vec![parameter.text.as_str()]));
             group.call.caster(CastMode::Strict).column(&text, &ColumnType::String, &value.column_type)?

@@ -55,7 +55,11 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    pub(super) fn of(call: &Call<'_>, filler: Option<usize>) -> Result<Self, FunctionError> {
+    pub(super) fn of(
+        call: &Call<'_>,
+        filler: Option<usize>,
+        default: fn(&ColumnType, usize) -> ArrayRef,
+    ) -> Result<Self, FunctionError> {
         let ColumnType::Array(element) = call.result_type else {
             return Err(FunctionError::illegal_type(call.result_type, "that fills an array"));
         };
@@ -67,7 +71,7 @@ impl Filled {
                 let arg = call.arg(index)?;
                 (caster.column(&arg.array, &arg.column_type, element)?, arg.is_constant)
             }
-            None => (default_array(element, 1), true),
+            None => (default(element, 1), true),
         };
         let values = concat(&[own.as_ref(), filling.as_ref()])?;
         Ok(Self { lists, values, elements: own.len(), filler_is_constant })
@@ -92,7 +96,7 @@ fn resize(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Array(element) = call.result_type else {
         return Err(FunctionError::illegal_type(call.result_type, "arrayResize"));
     };
-    let filled = Filled::of(call, (call.args.len() > 2).then_some(2))?;
+    let filled = Filled::of(call, (call.args.len() > 2).then_some(2), default_array)?;
     let sizes = call.ints(1)?;
     gather(call, element, &filled.values, |row, out| {
         let (own, size) = (filled.lists.range(row), sizes.get(row));
@@ -187,7 +191,7 @@ fn push(call: &Call<'_>, in_front: bool) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Array(element) = call.result_type else {
         return Err(FunctionError::illegal_type(call.result_type, "arrayPushBack"));
     };
-    let filled = Filled::of(call, Some(1))?;
+    let filled = Filled::of(call, Some(1), default_array)?;
     gather(call, element, &filled.values, |row, out| {
         let own = filled.lists.range(row).map(u64_of);
         if in_front {
@@ -203,7 +207,7 @@ fn single(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Array(element) = call.result_type else {
         return Err(FunctionError::illegal_type(call.result_type, "emptyArrayToSingle"));
     };
-    let filled = Filled::of(call, None)?;
+    let filled = Filled::of(call, None, default_array)?;
     gather(call, element, &filled.values, |row, out| {
         let own = filled.lists.range(row);
         if own.is_empty() {

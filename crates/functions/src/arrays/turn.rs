@@ -10,6 +10,7 @@ use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode};
 
 use super::resize::{Filled, element_of, integer, size_of};
+use crate::cast::type_default_array;
 use crate::columns::container::{list_of, offsets_of, range};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
@@ -50,7 +51,7 @@ fn shift(call: &Call<'_>, left: bool) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Array(element) = call.result_type else {
         return Err(FunctionError::illegal_type(call.result_type, "arrayShiftLeft"));
     };
-    let filled = Filled::of(call, (call.args.len() > 2).then_some(2))?;
+    let filled = Filled::of(call, (call.args.len() > 2).then_some(2), type_default_array)?;
     let steps = call.ints(1)?;
     gather(call, element, &filled.values, |row, out| {
         let (own, steps) = (filled.lists.range(row), steps.get(row));

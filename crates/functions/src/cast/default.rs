@@ -1,6 +1,7 @@
 //! The default value of every type: zero, empty, the epoch, the first element of an enum.
 //!
-//! Invariant: a NULL only for Nullable types.
+//! ClickHouse has two for Date32: what a type says of itself, which is what a column that was left out gets, and what an empty
+//! place in a column holds. Invariant: a NULL only for Nullable types.
 
 use std::sync::Arc;
 
@@ -14,12 +15,21 @@ use arrow::datatypes::{DataType, Fields, i256};
 use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, WideInteger};
 
-/// `rows` times the default of the type.
+/// `rows` times the default of the type as a place in a column that nothing was put into has it: 1970-01-01 for Date32.
 pub fn default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
+    defaults(column_type, rows, 0)
+}
+
+/// `rows` times the default of the type as the type has it: 1900-01-01 for Date32.
+pub fn type_default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
+    defaults(column_type, rows, ColumnType::Date32.default_number())
+}
+
+fn defaults(column_type: &ColumnType, rows: usize, day: i32) -> ArrayRef {
     let data_type = to_data_type(column_type);
     match column_type {
         ColumnType::Nullable(_) | ColumnType::Nothing => new_null_array(&data_type, rows),
-        ColumnType::LowCardinality(inner) => default_array(inner, rows),
+        ColumnType::LowCardinality(inner) => defaults(inner, rows, day),
         ColumnType::Bool => Arc::new(BooleanArray::new(BooleanBuffer::new_unset(rows), None)),
         ColumnType::String | ColumnType::FixedString(_) => {
             Arc::new(StringViewArray::from_iter_values(std::iter::repeat_n("", rows)))
@@ -40,7 +50,7 @@ pub fn default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
             let first = i16::try_from(column_type.default_number()).unwrap_or(0);
             Arc::new(Int16Array::from_value(first, rows))
         }
-        ColumnType::Date32 => Arc::new(Date32Array::from_value(column_type.default_number(), rows)),
+        ColumnType::Date32 => Arc::new(Date32Array::from_value(day, rows)),
         ColumnType::Array(inner) => {
             let field = Arc::new(to_field("item", inner));
             let values = new_empty_array(field.data_type());
@@ -51,7 +61,7 @@ pub fn default_array(column_type: &ColumnType, rows: usize) -> ArrayRef {
             Arc::new(StructArray::new_empty_fields(rows, None))
         }
         ColumnType::Tuple(elements) => {
-            let columns = elements.iter().map(|element| default_array(&element.column_type, rows)).collect();
+            let columns = elements.iter().map(|element| defaults(&element.column_type, rows, day)).collect();
             Arc::new(StructArray::new(fields_of(&data_type), columns, None))
         }
         _ => zeros(&data_type, rows),

@@ -21,7 +21,7 @@ mod times;
 mod to_text;
 
 pub use caster::{CastMode, CastSettings, cast_column, cast_column_with};
-pub use default::default_array;
+pub use default::{default_array, type_default_array};
 pub use problem::CastError;
 
 pub(crate) use caster::Caster;

@@ -9,7 +9,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::compute::{is_not_null, kernels::zip::zip, nullif};
 use model::{ColumnType, ErrorCode, type_name};
 
-use crate::cast::{CastMode, default_array};
+use crate::cast::{CastMode, default_array, type_default_array};
 use crate::columns::number::{Number, with_number};
 use crate::columns::wide::numbers;
 use crate::error::FunctionError;
@@ -145,7 +145,7 @@ pub(crate) fn or_default(call: &Call<'_>, fallback: usize) -> Result<ArrayRef, F
                 call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, call.result_type)?;
             expanded(&Arg { array, ..arg.clone() }, call.rows)?
         }
-        None => repeated(&default_array(call.result_type, 1), call.rows)?,
+        None => repeated(&type_default_array(call.result_type, 1), call.rows)?,
     };
     Ok(zip(&is_not_null(&tried)?, &tried, &other)?)
 }

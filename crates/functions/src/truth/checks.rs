@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use arrow::datatypes::UInt8Type;
 use model::{ColumnType, ErrorCode, type_name};
 
-use crate::cast::{CastMode, default_array};
+use crate::cast::{CastMode, type_default_array};
 use crate::columns::number::with_number;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
@@ -126,7 +126,7 @@ fn stops() -> Vec<ScalarFunction> {
 fn replacements() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new("defaultValueOfTypeName", 1..=1, type_of_name, |call| {
-            Ok(default_array(call.result_type, call.rows))
+            Ok(type_default_array(call.result_type, call.rows))
         })
         .own_nulls()
         .doc(
@@ -138,7 +138,7 @@ fn replacements() -> Vec<ScalarFunction> {
             "defaultValueOfArgumentType",
             1..=1,
             |args| Ok(args[0].column_type.clone()),
-            |call| Ok(default_array(call.result_type, call.rows)),
+            |call| Ok(type_default_array(call.result_type, call.rows)),
         )
         .own_nulls()
         .doc(

@@ -8,8 +8,8 @@ use sql::dialect::{call, name_of, number};
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, OrderBy, OrderByKind, Select, SelectItem, Value,
-    VisitMut, VisitorMut,
+    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderBy, OrderByKind, Select, SelectItem,
+    Value, VisitMut, VisitorMut, visit_expressions_mut,
 };
 
 use crate::analyzer::filled::FILLED;
@@ -91,8 +91,46 @@ fn bare(key: &Expr) -> &Expr {
     }
 }
 
+/// Whether both are one key: written alike, but for quotes, and but for the table of a column.
+fn same(key: &Expr, expr: &Expr) -> bool {
+    if let (Some(key), Some(expr)) = (parts_of(key), parts_of(expr)) {
+        // One of them may do without the table.
+        let shared = key.iter().rev().zip(expr.iter().rev()).all(|(a, b)| a.value == b.value);
+        return shared && (key.len() == expr.len() || key.len() == 1 || expr.len() == 1);
+    }
+    std::mem::discriminant(key) == std::mem::discriminant(expr) && unquoted(key) == unquoted(expr)
+}
+
+fn parts_of(name: &Expr) -> Option<&[Ident]> {
+    match name {
+        Expr::Identifier(name) => Some(std::slice::from_ref(name)),
+        Expr::CompoundIdentifier(parts) => Some(parts),
+        _ => None,
+    }
+}
+
+/// The expression without the quotes of its columns.
+fn unquoted(expr: &Expr) -> Expr {
+    let mut bare = expr.clone();
+    let _ = visit_expressions_mut(&mut bare, |expr| {
+        match expr {
+            Expr::Identifier(name) => name.quote_style = None,
+            Expr::CompoundIdentifier(parts) => parts.iter_mut().for_each(|part| part.quote_style = None),
+            _ => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    bare
+}
+
 /// Fills the keys in everything that is computed behind the aggregation.
-pub(crate) fn fill(select: &mut Select, order: Option<&mut OrderBy>, keys: &[Expr]) {
+pub(crate) fn fill(select: &mut Select, order: Option<&mut OrderBy>, keys: &[Expr]) -> Result<()> {
+    let is_star =
+        |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+    if select.projection.iter().any(is_star) {
+        return Err(SqlError::not_implemented("this form of * together with ROLLUP, CUBE or GROUPING SETS")
+            .with_hint("name the columns, or write a plain *"));
+    }
     let mut filler = Filler { keys, filled: |key| call(FILLED, vec![key]), open: vec![] };
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item {
@@ -106,13 +144,14 @@ pub(crate) fn fill(select: &mut Select, order: Option<&mut OrderBy>, keys: &[Exp
     for condition in select.having.iter_mut().chain(select.qualify.iter_mut()) {
         let _ = VisitMut::visit(condition, &mut filler);
     }
-    let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = order else { return };
+    let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = order else { return Ok(()) };
     for key in order {
         // A bare name is a column of the result, which is filled already.
         if !matches!(key.expr, Expr::Identifier(_)) {
             let _ = VisitMut::visit(&mut key.expr, &mut filler);
         }
     }
+    Ok(())
 }
 
 /// What an expression that is being walked through is.
@@ -143,7 +182,7 @@ impl VisitorMut for Filler<'_> {
             }
             _ => false,
         };
-        self.open.push(if !closed && self.keys.iter().any(|key| bare(key) == bare(expr)) {
+        self.open.push(if !closed && self.keys.iter().any(|key| same(bare(key), bare(expr))) {
             Open::Key
         } else if !closed && is_aggregate {
             Open::Aggregate

@@ -190,7 +190,7 @@ impl Rewriter {
             && keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_)))
         {
             let keys = grouping_sets::keys_of(keys);
-            grouping_sets::fill(&mut select, order.as_mut(), &keys);
+            grouping_sets::fill(&mut select, order.as_mut(), &keys)?;
         }
         let aggregating = columns.iter().any(|column| aggregates(&column.written))
             || !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
