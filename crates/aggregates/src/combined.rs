@@ -191,6 +191,10 @@ impl Combined {
                     );
                     return Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)));
                 }
+                // Rows with a NULL are in no interval, so that intervals without rows are as those of plain values.
+                (Combinator::Resample(..), ColumnType::Nullable(plain)) => {
+                    Arc::new(to_field(field.name(), &plain))
+                }
                 _ => Arc::clone(field),
             });
         }

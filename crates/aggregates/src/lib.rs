@@ -15,6 +15,7 @@ mod float_extreme;
 mod float_window;
 mod framed;
 mod nested_extreme;
+mod nested_groups;
 pub mod own;
 mod quantile;
 pub mod combined;

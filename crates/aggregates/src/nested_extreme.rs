@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::array::ArrayData;
+use arrow::array::DynComparator;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt64Array, make_array, make_comparator};
 use arrow::compute::{SortOptions, cast, nullif, take};
 use arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
@@ -15,25 +16,51 @@ use datafusion::logical_expr::Accumulator;
 
 use crate::typing::scalar_at;
 
-/// The accumulator of one group; `None` where another one is right.
-pub(super) fn accumulator(function: &str, data_type: &DataType) -> Option<Box<dyn Accumulator>> {
-    let wanted = match function {
-        "min" => Ordering::Less,
-        "max" => Ordering::Greater,
-        _ => return None,
-    };
-    let nests = matches!(data_type, DataType::List(_) | DataType::Map(..) | DataType::Struct(_));
-    nests.then(|| Box::new(Best { wanted, data_type: data_type.clone(), best: None }) as Box<dyn Accumulator>)
+/// How values that nest are compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order(Ordering);
+
+impl Order {
+    /// Of `min` or `max`.
+    pub(super) fn of(function: &str) -> Option<Self> {
+        match function {
+            "min" => Some(Order(Ordering::Less)),
+            "max" => Some(Order(Ordering::Greater)),
+            _ => None,
+        }
+    }
+
+    /// How a better value compares with another.
+    pub(super) fn wanted(self) -> Ordering {
+        self.0
+    }
+
+    /// The values as they are compared.
+    pub(super) fn comparable(self, values: &ArrayRef) -> Result<ArrayRef> {
+        without_nan(values)
+    }
+
+    pub(super) fn comparator(self, one: &ArrayRef, other: &ArrayRef) -> Result<DynComparator> {
+        let options = SortOptions { descending: false, nulls_first: self.0 == Ordering::Greater };
+        Ok(make_comparator(one, other, options)?)
+    }
 }
 
-/// Whether DataFusion has no accumulator of all groups at once.
-pub(super) fn applies(function: &str, data_type: &DataType) -> bool {
-    accumulator(function, data_type).is_some()
+/// The accumulator of one group; `None` where another one is right.
+pub(super) fn accumulator(function: &str, data_type: &DataType) -> Option<Box<dyn Accumulator>> {
+    let order = order_of(function, data_type)?;
+    Some(Box::new(Best { order, data_type: data_type.clone(), best: None }))
+}
+
+/// The order of a function over values that nest; `None` of any other.
+pub(super) fn order_of(function: &str, data_type: &DataType) -> Option<Order> {
+    let nests = matches!(data_type, DataType::List(_) | DataType::Map(..) | DataType::Struct(_));
+    Order::of(function).filter(|_| nests)
 }
 
 #[derive(Debug)]
 struct Best {
-    wanted: Ordering,
+    order: Order,
     data_type: DataType,
     /// One row.
     best: Option<ArrayRef>,
@@ -43,14 +70,17 @@ impl Best {
     fn offer(&mut self, values: &ArrayRef) -> Result<()> {
         let same = *values.data_type() == self.data_type;
         let values = if same { Arc::clone(values) } else { cast(values, &self.data_type)? };
-        let compared = without_nan(&values)?;
-        let options = SortOptions { descending: false, nulls_first: self.wanted == Ordering::Greater };
-        let order = make_comparator(&compared, &compared, options)?;
+        let compared = self.order.comparable(&values)?;
+        let order = self.order.comparator(&compared, &compared)?;
         let present = (0..values.len()).filter(|row| values.is_valid(*row));
-        let found = present.reduce(|best, row| if order(row, best) == self.wanted { row } else { best });
+        let found =
+            present.reduce(|best, row| if order(row, best) == self.order.wanted() { row } else { best });
         let Some(row) = found else { return Ok(()) };
         let replaces = match &self.best {
-            Some(best) => make_comparator(&compared, &without_nan(best)?, options)?(row, 0) == self.wanted,
+            Some(best) => {
+                let best = self.order.comparable(best)?;
+                self.order.comparator(&compared, &best)?(row, 0) == self.order.wanted()
+            }
             None => true,
         };
         if replaces {

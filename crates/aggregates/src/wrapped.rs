@@ -26,6 +26,7 @@ use super::finish::{Finish, Finished, FinishedGroups};
 use super::float_extreme;
 use super::float_window;
 use super::nested_extreme;
+use super::nested_groups;
 use super::wide_sum;
 use crate::typing::type_of_field;
 
@@ -237,8 +238,8 @@ impl AggregateUDFImpl for Wrapped {
             return true;
         }
         self.inner_args(&args).is_ok_and(|args| {
-            !nested_extreme::applies(self.definition.name, args.return_field.data_type())
-                && self.inner.groups_accumulator_supported(args)
+            nested_extreme::order_of(self.definition.name, args.return_field.data_type()).is_some()
+                || self.inner.groups_accumulator_supported(args)
         })
     }
 
@@ -253,7 +254,9 @@ impl AggregateUDFImpl for Wrapped {
         }
         let args = self.inner_args(&args)?;
         let states = self.list_states(&args)?;
-        let own = float_extreme::groups_accumulator(self.definition.name, args.return_field.data_type());
+        let (name, layout) = (self.definition.name, args.return_field.data_type());
+        let own = float_extreme::groups_accumulator(name, layout);
+        let own = own.or_else(|| nested_groups::accumulator(name, layout));
         let inner = own.map_or_else(|| self.inner.create_groups_accumulator(args), Ok)?;
         Ok(Box::new(FinishedGroups { inner, finish, states }))
     }

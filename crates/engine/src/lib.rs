@@ -47,6 +47,8 @@ pub use context::figures::Figures;
 pub use formats::FormatKind;
 pub use mergetree::folder_check::{FolderCheck, verify_folder};
 pub use model::ErrorCode;
+/// Bytes of a statement as text, those that are no UTF-8 included.
+pub use model::raw_text::text as text_of_bytes;
 pub use repair::restore::{RestoreProgress, RestoreRequest, Restored, RestoredTable, restore};
 pub use shared::RootPlace;
 pub use sql::{Arrived, arrived, is_blank, lexemes, next_statement};

@@ -48,7 +48,7 @@ impl<'a> Scanner<'a> {
             match (self.byte(0), self.byte(1)) {
                 (b, _) if b.is_ascii_whitespace() && self.at < self.text.len() => self.at += 1,
                 (b'-', b'-') => self.skip_line(),
-                (b'#', b' ' | b'!') => self.skip_line(),
+                (b'/', b'/') | (b'#', b' ' | b'!') => self.skip_line(),
                 (b'/', b'*') => {
                     if !self.skip_comment() {
                         return true;

@@ -61,7 +61,9 @@ impl Positions {
             let key = key.filter(|key| (start..end).contains(key))?;
             usize::try_from(key.abs_diff(start) / step.unsigned_abs()).ok()
         };
-        let places = keys.iter().map(place).collect();
+        let data = &values[..key];
+        let is_whole = |row: usize| data.iter().all(|column| column.is_valid(row));
+        let places = keys.iter().enumerate().map(|(row, key)| place(key).filter(|_| is_whole(row))).collect();
         let columns = values.iter().enumerate().filter(|(at, _)| *at != key);
         Ok((columns.map(|(_, column)| Arc::clone(column)).collect(), places))
     }

@@ -19,42 +19,6 @@ use crate::error::{Error, ErrorKind};
 /// Stands where credentials stood.
 pub const HIDDEN: &str = "'[HIDDEN]'";
 
-/// One piece of a text.
-enum Piece<'a> {
-    /// Copied as it is: words, symbols, comments.
-    Plain(&'a str),
-    /// With its quotes.
-    Quoted(&'a str),
-}
-
-/// Cuts a text into quoted literals and the rest.
-fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
-    let bytes = text.as_bytes();
-    while at < bytes.len() {
-        let end = match bytes[at] {
-            b'\'' | b'"' | b'`' => quoted_end(bytes, at),
-            b'-' if bytes.get(at + 1) == Some(&b'-') => {
-                at += text[at..].find('\n').unwrap_or(text.len() - at);
-                continue;
-            }
-            b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                at += text[at..].find("*/").map_or(text.len() - at, |length| length + 2);
-                continue;
-            }
-            _ => {
-                at += 1;
-                continue;
-            }
-        };
-        found.push(Piece::Plain(&text[start..at]));
-        found.push(Piece::Quoted(&text[at..end]));
-        (start, at) = (end, end);
-    }
-    found.push(Piece::Plain(&text[start..]));
-    found
-}
-
 /// The text as logs and process lists may show it: `s3('url', '[HIDDEN]', '[HIDDEN]')`. What may be a credential is
 /// hidden, too.
 pub fn masked(text: &str) -> String {
@@ -313,35 +277,68 @@ pub fn with_parameters(text: &str, params: &[(String, String)]) -> Result<String
         return Ok(text.to_owned());
     }
     let mut out = String::with_capacity(text.len());
-    for piece in pieces(text) {
-        match piece {
-            Piece::Quoted(quoted) => out.push_str(quoted),
-            Piece::Plain(plain) => substitute(plain, params, &mut out)?,
+    let (mut copied, mut at) = (0, 0);
+    let bytes = text.as_bytes();
+    while at < bytes.len() {
+        if let Some(end) = passed_over(text, at) {
+            at = end;
+            continue;
+        }
+        let asked = if bytes[at] == b'{' { parameter_at(text, at) } else { None };
+        // One that is not given a view may leave to those who read from it; elsewhere the planner asks for it.
+        let given = asked.as_ref().and_then(|asked| params.iter().find(|(name, _)| name == asked.name));
+        match (asked, given) {
+            (Some(asked), Some((name, value))) => {
+                out.push_str(&text[copied..at]);
+                out.push_str(&value_of_parameter(name, value, asked.type_name)?);
+                (copied, at) = (asked.end, asked.end);
+            }
+            _ => at += 1,
         }
     }
+    out.push_str(&text[copied..]);
     Ok(out)
 }
 
-fn substitute(plain: &str, params: &[(String, String)], out: &mut String) -> Result<(), Error> {
-    let mut rest = plain;
-    while let Some(open) = rest.find('{') {
-        let Some(close) = rest[open..].find('}').map(|at| open + at) else { break };
-        out.push_str(&rest[..open]);
-        let inside = &rest[open + 1..close];
-        match inside.split_once(':') {
-            Some((name, type_name)) if name.trim().chars().all(is_of_name) => {
-                match params.iter().find(|(given, _)| given == name.trim()) {
-                    Some(value) => out.push_str(&value_of_parameter(&value.0, &value.1, type_name.trim())?),
-                    // A view may leave it to those who read from it; elsewhere the planner asks for it.
-                    None => out.push_str(&rest[open..=close]),
-                }
-            }
-            _ => out.push_str(&rest[open..=close]),
-        }
-        rest = &rest[close + 1..];
+/// Where the literal or the comment ends that begins at `at`.
+fn passed_over(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    match rest.as_bytes() {
+        [b'\'' | b'"' | b'`', ..] => Some(quoted_end(text.as_bytes(), at)),
+        [b'-', b'-', ..] => Some(at + rest.find('\n').unwrap_or(rest.len())),
+        [b'/', b'*', ..] => Some(at + rest.find("*/").map_or(rest.len(), |length| length + 2)),
+        _ => None,
     }
-    out.push_str(rest);
-    Ok(())
+}
+
+/// `{name:Type}` in a text.
+struct AskedParameter<'a> {
+    name: &'a str,
+    type_name: &'a str,
+    /// Behind the brace that closes it.
+    end: usize,
+}
+
+/// The parameter whose brace opens at `open`. Its type may have literals: `DateTime('UTC')`.
+fn parameter_at(text: &str, open: usize) -> Option<AskedParameter<'_>> {
+    let inside = &text[open + 1..];
+    let colon = open + 1 + inside.find(|c: char| !is_of_name(c) && !c.is_whitespace())?;
+    let name = text[open + 1..colon].trim();
+    if !text[colon..].starts_with(':') || name.is_empty() || !name.chars().all(is_of_name) {
+        return None;
+    }
+    let (bytes, mut at) = (text.as_bytes(), colon + 1);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\'' | b'"' | b'`' => at = quoted_end(bytes, at),
+            b'}' => {
+                return Some(AskedParameter { name, type_name: text[colon + 1..at].trim(), end: at + 1 });
+            }
+            b'{' => return None,
+            _ => at += 1,
+        }
+    }
+    None
 }
 
 fn is_of_name(c: char) -> bool {

@@ -119,9 +119,12 @@ fn product(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let values = elements_as(call, &ColumnType::Float64)?;
     let values = values.as_primitive::<Float64Type>();
+    let is_whole = lists.element.is_integer();
     call.each::<Float64Type>(|row| {
         let own = lists.range(row);
-        Ok(if own.is_empty() { 0.0 } else { own.map(|at| values.value(at)).product() })
+        let product: f64 = if own.is_empty() { 0.0 } else { own.map(|at| values.value(at)).product() };
+        // Whole numbers have one zero.
+        Ok(if is_whole { product + 0.0 } else { product })
     })
 }
 

@@ -34,6 +34,9 @@ impl Caster {
             (ColumnType::Array(from), ColumnType::Map(key, value)) => {
                 self.list_to_map(column, from, key, value)
             }
+            (ColumnType::Tuple(from), ColumnType::Map(key, value)) => {
+                self.lists_to_map(column, from, key, value)
+            }
             _ => Err(column.unsupported()),
         }
     }
@@ -109,6 +112,30 @@ impl Caster {
         let values = self.column(pairs.column(1), &second.column_type, value)?;
         let (offsets, nulls) = (list.offsets().clone(), nulls_of(list));
         map_of(key, value, offsets, keys, values, nulls).map_err(|error| failed(&error, column))
+    }
+
+    /// An array of keys and one of values.
+    fn lists_to_map(
+        &self,
+        column: &Column<'_>,
+        from: &[TupleElement],
+        key: &ColumnType,
+        value: &ColumnType,
+    ) -> Result<ArrayRef, CastError> {
+        let [keys, values] = from else { return Err(column.unsupported()) };
+        let lists = column.array.as_struct();
+        let side = |at: usize, from: &ColumnType, to: &ColumnType| {
+            let wanted = ColumnType::Array(Box::new(to.clone()));
+            self.list(&Column { array: lists.column(at), from, to: &wanted }, to)
+        };
+        let (keys, values) = (side(0, &keys.column_type, key)?, side(1, &values.column_type, value)?);
+        let (keys, values) = (keys.as_list::<i32>(), values.as_list::<i32>());
+        if keys.offsets() != values.offsets() {
+            return Err(broken("the arrays of keys and of values have different sizes", column.to));
+        }
+        let (offsets, nulls) = (keys.offsets().clone(), nulls_of(lists));
+        let entries = (Arc::clone(keys.values()), Arc::clone(values.values()));
+        map_of(key, value, offsets, entries.0, entries.1, nulls).map_err(|error| failed(&error, column))
     }
 }
 

@@ -11,7 +11,7 @@ use model::{ColumnType, ErrorCode, raw_text};
 
 use crate::columns::number::wrap;
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call};
+use crate::kernel::call::{ArgType, Call, RandomStream};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_int;
 
@@ -103,7 +103,7 @@ fn lengths(
     }
 }
 
-fn text(name: &'static str, fixed: bool, byte: fn(u64) -> u8) -> ScalarFunction {
+fn text(name: &'static str, fixed: bool, bytes_of: fn(u64) -> Drawn) -> ScalarFunction {
     ScalarFunction::new(
         name,
         1..=2,
@@ -117,8 +117,7 @@ fn text(name: &'static str, fixed: bool, byte: fn(u64) -> u8) -> ScalarFunction 
                         format!("{name} makes texts of up to {LENGTH_MAX} bytes, {length} asked for");
                     return Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message));
                 }
-                let bytes: Vec<u8> =
-                    (0..length).map(|_| byte(call.session.random.next_u64() >> 32)).collect();
+                let bytes = drawn_text(call, length, bytes_of);
                 if fixed {
                     raw_text::push_fixed(&bytes, out);
                 } else {
@@ -131,12 +130,34 @@ fn text(name: &'static str, fixed: bool, byte: fn(u64) -> u8) -> ScalarFunction 
     .volatile()
 }
 
-fn low_byte(bits: u64) -> u8 {
-    u8::try_from(bits & 0xFF).unwrap_or(0)
+/// Bytes of a text that one draw gives, and how many.
+type Drawn = ([u8; 8], usize);
+
+/// So many bytes. The query's stream, which all threads share, is asked once a text.
+fn drawn_text(call: &Call<'_>, length: i64, bytes_of: fn(u64) -> Drawn) -> Vec<u8> {
+    let own = RandomStream::new(call.session.random.next_u64());
+    let length = usize::try_from(length).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        let (drawn, count) = bytes_of(own.next_u64());
+        bytes.extend_from_slice(&drawn[..count]);
+    }
+    bytes.truncate(length);
+    bytes
 }
 
-fn printable(bits: u64) -> u8 {
-    u8::try_from(32 + bits % 95).unwrap_or(b' ')
+fn any_bytes(bits: u64) -> Drawn {
+    (bits.to_le_bytes(), 8)
+}
+
+/// Four characters, each of 16 bits: none of the 95 is noticeably more frequent.
+fn printable(bits: u64) -> Drawn {
+    let mut drawn = [b' '; 8];
+    for (at, byte) in drawn.iter_mut().take(4).enumerate() {
+        let part = (bits >> (16 * at)) & 0xFFFF;
+        *byte += u8::try_from((part * 95) >> 16).unwrap_or(0);
+    }
+    (drawn, 4)
 }
 
 fn counts() -> Vec<ScalarFunction> {
@@ -214,12 +235,12 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "A value of the exponential distribution.",
             "randExponential(3)",
         ),
-        text("randomString", false, low_byte).doc(
+        text("randomString", false, any_bytes).doc(
             "randomString(n[, x])",
             "n random bytes.",
             "randomString(10)",
         ),
-        text("randomFixedString", true, low_byte).doc(
+        text("randomFixedString", true, any_bytes).doc(
             "randomFixedString(n)",
             "n random bytes as a FixedString.",
             "randomFixedString(5)",

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, AsArray, BooleanArray, BooleanBufferBuilder, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, Field, FieldRef, Int64Type, SchemaRef, UInt32Type};
@@ -151,22 +151,37 @@ impl Masking {
         ) else {
             return internal_err!("rows come without their numbers");
         };
-        let Some(part) = parts.values().first() else { return Ok(given) };
-        // All of them are asked: with the mask of another part a row would be hidden, or shown, without a word.
-        let is_other = parts.values().iter().fold(false, |found, other| found | (other != part));
-        if is_other || parts.null_count() + numbers.null_count() > 0 {
-            return internal_err!("rows of two parts in one batch");
+        if parts.null_count() + numbers.null_count() > 0 {
+            return internal_err!("rows come without their numbers");
         }
-        let place = self.places.get(*part as usize);
-        let mask = place.and_then(|(range, source)| found.get(*range)?.get(*source));
-        let Some(mask) = mask else { return internal_err!("no mask of part {part}") };
-        let live = match bits_of(mask, numbers.values()) {
-            Some(live) => live?,
-            None => return Ok(given),
-        };
+        let Some(live) = self.live_of(parts.values(), numbers.values(), found)? else { return Ok(given) };
         let shown = filter_record_batch(&given, &BooleanArray::new(live, None))?;
         hidden.add(rows - shown.num_rows());
         Ok(shown)
+    }
+
+    /// Which rows are shown, by the masks of their parts; `None`: all. A block is of one part unless somebody below put blocks
+    /// together.
+    fn live_of(
+        &self,
+        parts: &[u32],
+        numbers: &[i64],
+        found: &[Arc<Vec<RowMask>>],
+    ) -> Result<Option<BooleanBuffer>> {
+        let mut live = BooleanBufferBuilder::new(numbers.len());
+        // All rows are asked: with the mask of another part one would be hidden, or shown, without a word.
+        for run in parts.chunk_by(|one, other| one == other) {
+            let place = self.places.get(run[0] as usize);
+            let mask = place.and_then(|(range, source)| found.get(*range)?.get(*source));
+            let Some(mask) = mask else { return internal_err!("no mask of part {}", run[0]) };
+            match bits_of(mask, &numbers[live.len()..live.len() + run.len()]) {
+                None if run.len() == parts.len() => return Ok(None),
+                None => live.append_n(run.len(), true),
+                Some(bits) if run.len() == parts.len() => return bits.map(Some),
+                Some(bits) => live.append_buffer(&bits?),
+            }
+        }
+        Ok((live.len() > 0).then(|| live.finish()))
     }
 }
 

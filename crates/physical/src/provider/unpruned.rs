@@ -31,6 +31,11 @@ impl Step for Unpruned {
         true
     }
 
+    // Who divides rows may do it above, where it gains something: masks want each block from one part.
+    fn may_be_divided(&self) -> bool {
+        false
+    }
+
     fn keeps_rows(&self) -> bool {
         true
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Arrived, BodyStream, Error, ErrorCode, ErrorKind, arrived};
+use engine::{Arrived, BodyStream, Error, ErrorCode, ErrorKind, arrived, text_of_bytes};
 use futures::{StreamExt, stream};
 use host::{MemoryBudget, MemoryGrant};
 
@@ -79,7 +79,7 @@ pub(crate) struct Arrival {
 /// Reads a statement that begins with `in_url` and goes on in `body`.
 ///
 /// # Errors
-/// The body's own; a text that is not UTF-8, longer than `text_bytes_max`, or for which there is no memory.
+/// The body's own; a text longer than `text_bytes_max`, or for which there is no memory.
 pub(crate) async fn arrival(
     in_url: &str,
     body: BodyStream,
@@ -101,12 +101,12 @@ pub(crate) async fn arrival(
                     let rest = Bytes::from(read.split_off(data));
                     read.truncate(end);
                     let data = stream::iter([Ok(rest)]).chain(body).boxed();
-                    return Ok(Arrival { sql: text(read)?, memory, data: Some(data) });
+                    return Ok(Arrival { sql: text(read), memory, data: Some(data) });
                 }
                 Arrived::Values { data } if read.len() - data > VALUES_BYTES_MAX => {
                     let rest = Bytes::from(read.split_off(data));
                     let data = stream::iter([Ok(rest)]).chain(body).boxed();
-                    return Ok(Arrival { sql: text(read)?, memory, data: Some(data) });
+                    return Ok(Arrival { sql: text(read), memory, data: Some(data) });
                 }
                 Arrived::Values { .. } => look_at = read.len() + VALUES_BYTES_MAX / 4,
                 Arrived::Text | Arrived::Undecided => {
@@ -118,7 +118,7 @@ pub(crate) async fn arrival(
             }
         }
         if ended {
-            return Ok(Arrival { sql: text(read)?, memory, data: None });
+            return Ok(Arrival { sql: text(read), memory, data: None });
         }
         match body.next().await {
             Some(chunk) => {
@@ -140,14 +140,9 @@ fn valid(read: &[u8]) -> &str {
     }
 }
 
-fn text(read: Vec<u8>) -> Result<String, Error> {
-    String::from_utf8(read).map_err(|_| {
-        Error::new(
-            ErrorKind::Syntax,
-            ErrorCode::SYNTAX_ERROR,
-            "the statement is not UTF-8, and no data begins before that",
-        )
-    })
+/// Bytes that are no UTF-8 are those of a literal, which ClickHouse takes as they are.
+fn text(read: Vec<u8>) -> String {
+    String::from_utf8(read).unwrap_or_else(|error| text_of_bytes(error.as_bytes()))
 }
 
 fn too_long(bytes_max: usize) -> Error {

@@ -15,7 +15,7 @@ use crate::reader::joined::{join_bits, join_numbers};
 use lexer::constants::{self, Cut};
 use lexer::error::{Result, SqlError};
 use lexer::escape::{bytes_in_digits, unescape};
-use lexer::scan::Scanner;
+use lexer::scan::{PieceKind, Scanner};
 
 /// Name of the one column of a CTE that stands for `WITH expr AS name`.
 pub const WITH_EXPRESSION: &str = "\u{1}with";
@@ -32,7 +32,7 @@ pub(crate) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
 
 /// `None`: not every list that was cut out has a token of its own.
 fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>> {
-    let readable = without_hash_comments(&cut.text);
+    let readable = as_tokenized(&cut.text);
     let mut tokens =
         Tokenizer::new(&DIALECT, &readable).with_unescape(false).tokenize_with_location().map_err(|e| {
             let at = offset_of(text, e.location);
@@ -47,7 +47,8 @@ fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>>
             Token::SingleQuotedString(raw) => *raw = unescape(raw, '\''),
             Token::Word(word) => {
                 if let Some(quote) = word.quote_style {
-                    word.value = unescape(&word.value, quote);
+                    let raw = word.value.replace(ESCAPED, quote.encode_utf8(&mut [0; 4]));
+                    word.value = unescape(&raw, quote);
                 }
             }
             // `$name` is a bare word.
@@ -72,37 +73,59 @@ fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>>
     Ok(cut.restore(&mut tokens).then(|| join_numbers(join_bits(tokens))))
 }
 
-/// Spaces, as many as they have characters, for the comments that begin with `# ` or `#!`: the tokenizer knows none.
-fn without_hash_comments(text: &str) -> Cow<'_, str> {
-    if !text.contains("# ") && !text.contains("#!") {
+/// Stands for a quote behind a backslash in a name, where the tokenizer would end it.
+const ESCAPED: char = '\u{1}';
+
+/// The text as the tokenizer reads it, character by character: spaces for the comments that begin with `# `, `#!` or `//`, and
+/// for quotes behind a backslash in names [`ESCAPED`].
+fn as_tokenized(text: &str) -> Cow<'_, str> {
+    if !["# ", "#!", "//", "\\`", "\\\""].iter().any(|mark| text.contains(mark)) {
         return Cow::Borrowed(text);
     }
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     for piece in Scanner::new(text, 0) {
         spaced(&text[at..piece.start], &mut out);
-        out.push_str(&text[piece.start..piece.end]);
+        let written = &text[piece.start..piece.end];
+        match piece.kind {
+            PieceKind::QuotedName => with_escaped_quotes(written, &mut out),
+            _ => out.push_str(written),
+        }
         at = piece.end;
     }
     spaced(&text[at..], &mut out);
     Cow::Owned(out)
 }
 
-/// Copies space and comments, those with a hash as space.
+/// Copies a name in quotes.
+fn with_escaped_quotes(written: &str, out: &mut String) {
+    let mut chars = written.chars();
+    let quote = chars.next();
+    out.extend(quote);
+    while let Some(c) = chars.next() {
+        out.push(c);
+        if c == '\\' {
+            let next = chars.next();
+            out.extend(next.map(|next| if Some(next) == quote { ESCAPED } else { next }));
+        }
+    }
+}
+
+/// Copies space and comments, those that the tokenizer does not know as space.
 fn spaced(mut gap: &str, out: &mut String) {
     while let Some(first) = gap.chars().next() {
         let line = gap.find('\n').unwrap_or(gap.len());
         let taken = if gap.starts_with("/*") {
             // Nested comments were closed, or the scanner had stopped before them.
             gap.rfind("*/").map_or(gap.len(), |end| end + 2)
-        } else if gap.starts_with("--") || first == '#' {
+        } else if gap.starts_with("--") || gap.starts_with("//") || first == '#' {
             line
         } else {
             first.len_utf8()
         };
         let part = &gap[..taken];
-        match first {
-            '#' => out.extend(part.chars().map(|_| ' ')),
-            _ => out.push_str(part),
+        match first == '#' || part.starts_with("//") {
+            true => out.extend(part.chars().map(|_| ' ')),
+            false => out.push_str(part),
         }
         gap = &gap[taken..];
     }

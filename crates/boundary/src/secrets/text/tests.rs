@@ -143,6 +143,7 @@ fn parameters_become_typed_literals() {
     );
     // Whoever plans asks for it; a view leaves it to those who read from it.
     assert_eq!(with_parameters("SELECT {y:Int8}", &params).unwrap(), "SELECT {y:Int8}");
+    assert_eq!(with_parameters("{ {x : String} } /*{x:String}*/", &params).unwrap().matches("{x").count(), 1);
     for (value, type_name, expected) in [
         ("a\\tb\\\\", "String", "'a\\tb\\\\'"),
         ("it\\'s", "Nullable(String)", "CAST('it\\'s', 'Nullable(String)')"),
@@ -155,5 +156,7 @@ fn parameters_become_typed_literals() {
         assert_eq!(read, format!("SELECT {expected}"), "{value} {type_name}");
     }
     let bare = [("x".to_owned(), "a\tb".to_owned())];
+    let read = with_parameters("SELECT {x:DateTime64(3, 'UTC')}, {y:Enum8('}' = 1)}", &params).unwrap();
+    assert!(read.contains("'DateTime64(3, \\'UTC\\')'") && read.ends_with("{y:Enum8('}' = 1)}"), "{read}");
     assert_eq!(with_parameters("SELECT {x:String}", &bare).unwrap_err().code.number(), 457);
 }
