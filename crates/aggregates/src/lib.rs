@@ -5,6 +5,7 @@
 //! statements, plans, scalar functions.
 
 pub mod typing;
+mod spare;
 mod collected;
 mod definition;
 mod factory;

@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::DynComparator;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt64Array, make_array, new_null_array};
+use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array, new_null_array};
 use arrow::compute::{cast, interleave, nullif, take};
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 
 use crate::nested_extreme::{Order, order_of};
+use crate::spare::without_spare;
 
 /// The accumulator of all groups; `None` where another one is right.
 pub(super) fn accumulator(function: &str, data_type: &DataType) -> Option<Box<dyn GroupsAccumulator>> {
@@ -90,7 +91,7 @@ impl Extremes {
             self.places[*group] = Some((self.blocks.len(), row));
         }
         self.rows += owners.len();
-        self.blocks.push(without_spare(&take(&values, &UInt64Array::from(taken), None)?)?);
+        self.blocks.push(without_spare(&take(&values, &UInt64Array::from(taken), None)?));
         let held = self.places.iter().flatten().count();
         if self.rows > 2 * held + BEATEN_MAX { self.written_anew() } else { Ok(()) }
     }
@@ -101,7 +102,7 @@ impl Extremes {
         self.rows = held.len();
         self.blocks = match held.is_empty() {
             true => vec![],
-            false => vec![without_spare(&self.picked(&self.blocks, &held)?)?],
+            false => vec![without_spare(&self.picked(&self.blocks, &held)?)],
         };
         for (row, place) in self.places.iter_mut().flatten().enumerate() {
             *place = (0, row);
@@ -113,24 +114,6 @@ impl Extremes {
         let blocks: Vec<&dyn Array> = blocks.iter().map(AsRef::as_ref).collect();
         Ok(interleave(&blocks, places)?)
     }
-}
-
-/// The array without the buffers that its views do not show.
-fn without_spare(array: &ArrayRef) -> Result<ArrayRef> {
-    if let Some(views) = array.as_string_view_opt() {
-        return Ok(Arc::new(views.gc()));
-    }
-    if let Some(views) = array.as_binary_view_opt() {
-        return Ok(Arc::new(views.gc()));
-    }
-    let data = array.to_data();
-    if data.child_data().is_empty() {
-        return Ok(Arc::clone(array));
-    }
-    let children =
-        data.child_data().iter().map(|child| Ok(without_spare(&make_array(child.clone()))?.to_data()));
-    let children = children.collect::<Result<Vec<_>>>()?;
-    Ok(make_array(data.into_builder().child_data(children).build()?))
 }
 
 impl GroupsAccumulator for Extremes {
@@ -192,7 +175,7 @@ impl GroupsAccumulator for Extremes {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{Int32Array, StringViewArray, StructArray};
+    use arrow::array::{AsArray, Int32Array, StringViewArray, StructArray};
     use arrow::datatypes::{Field, Fields};
 
     use super::*;

@@ -21,6 +21,7 @@ use model::type_arrow::{from_field, to_data_type, to_field};
 use model::type_name::quoted_text;
 use model::{ColumnType, ErrorCode};
 
+use crate::spare::without_spare;
 use crate::typing::{external, literal_of, scalar_at, type_of_field};
 
 /// Rows of a group collected before they are compacted for the first time.
@@ -184,14 +185,6 @@ struct Rows {
     compact_at: usize,
 }
 
-/// The array without what a slice or view keeps alive beside it.
-fn owned(array: ArrayRef) -> ArrayRef {
-    match array.as_string_view_opt() {
-        Some(views) => Arc::new(views.gc()),
-        None => array,
-    }
-}
-
 fn size_of_array(array: &ArrayRef) -> usize {
     array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
 }
@@ -203,7 +196,7 @@ impl Rows {
         if rows == 0 {
             return Ok(());
         }
-        let columns: Vec<ArrayRef> = columns.into_iter().map(owned).collect();
+        let columns: Vec<ArrayRef> = columns.iter().map(without_spare).collect();
         self.rows += rows;
         self.bytes += columns.iter().map(size_of_array).sum::<usize>();
         self.batches.push(columns);

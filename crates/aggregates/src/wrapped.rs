@@ -27,6 +27,7 @@ use super::float_extreme;
 use super::float_window;
 use super::nested_extreme;
 use super::nested_groups;
+use super::spare;
 use super::wide_sum;
 use crate::typing::type_of_field;
 
@@ -191,7 +192,12 @@ impl AggregateUDFImpl for Wrapped {
         let own =
             float_extreme::accumulator(name, layout).or_else(|| nested_extreme::accumulator(name, layout));
         let own = own.or_else(|| collected::accumulator(name, &args, finish.elements_max));
-        let inner = own.map_or_else(|| self.inner.accumulator(args), Ok)?;
+        let nests = args.expr_fields.iter().any(|field| field.data_type().is_nested());
+        let inner = match own {
+            Some(own) => own,
+            None if nests => spare::spared(self.inner.accumulator(args)?),
+            None => self.inner.accumulator(args)?,
+        };
         Ok(Box::new(Finished { inner, finish, states }))
     }
 
