@@ -5,6 +5,7 @@
 //! the groups. Must not know: how two values compare.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use arrow::array::DynComparator;
@@ -73,11 +74,14 @@ impl Extremes {
         let (mut taken, mut owners) = (Vec::new(), Vec::new());
         for (group, row) in self.winners(&values, groups, passes, &within) {
             if let Some((block, known)) = self.places[group] {
-                if !with_blocks.contains_key(&block) {
-                    let held = self.order.comparable(&self.blocks[block])?;
-                    with_blocks.insert(block, self.order.comparator(&compared, &held)?);
-                }
-                if with_blocks[&block](row, known) != self.order.wanted() {
+                let compare = match with_blocks.entry(block) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => {
+                        let held = self.order.comparable(&self.blocks[block])?;
+                        new.insert(self.order.comparator(&compared, &held)?)
+                    }
+                };
+                if compare(row, known) != self.order.wanted() {
                     continue;
                 }
             }

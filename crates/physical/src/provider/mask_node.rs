@@ -181,7 +181,7 @@ impl Masking {
                 Some(bits) => live.append_buffer(&bits?),
             }
         }
-        Ok((live.len() > 0).then(|| live.finish()))
+        Ok((!live.is_empty()).then(|| live.finish()))
     }
 }
 

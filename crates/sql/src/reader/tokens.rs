@@ -47,7 +47,7 @@ fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>>
             Token::SingleQuotedString(raw) => *raw = unescape(raw, '\''),
             Token::Word(word) => {
                 if let Some(quote) = word.quote_style {
-                    let raw = word.value.replace(ESCAPED, quote.encode_utf8(&mut [0; 4]));
+                    let raw = word.value.replace(&format!("\\{ESCAPED}"), &format!("\\{quote}"));
                     word.value = unescape(&raw, quote);
                 }
             }
@@ -73,8 +73,8 @@ fn tokenize_cut(text: &str, cut: &Cut<'_>) -> Result<Option<Vec<TokenWithSpan>>>
     Ok(cut.restore(&mut tokens).then(|| join_numbers(join_bits(tokens))))
 }
 
-/// Stands for a quote behind a backslash in a name, where the tokenizer would end it.
-const ESCAPED: char = '\u{1}';
+/// Stands behind a backslash in a name for a quote, where the tokenizer would end it.
+const ESCAPED: char = '\u{1c}';
 
 /// The text as the tokenizer reads it, character by character: spaces for the comments that begin with `# `, `#!` or `//`, and
 /// for quotes behind a backslash in names [`ESCAPED`].
