@@ -165,6 +165,8 @@ impl From<DataFusionError> for Error {
             DataFusionError::IoError(io) => {
                 Error::new(ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION, io.to_string())
             }
+            // Without the request to report it to DataFusion: most of these are ours.
+            DataFusionError::Internal(message) => Error::internal(format!("Internal error: {message}")),
             other => Error::internal(other.to_string()),
         }
     }

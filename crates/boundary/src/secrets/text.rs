@@ -305,7 +305,7 @@ fn passed_over(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     match rest.as_bytes() {
         [b'\'' | b'"' | b'`', ..] => Some(quoted_end(text.as_bytes(), at)),
-        [b'-', b'-', ..] => Some(at + rest.find('\n').unwrap_or(rest.len())),
+        [b'-', b'-', ..] | [b'/', b'/', ..] => Some(at + rest.find('\n').unwrap_or(rest.len())),
         [b'/', b'*', ..] => Some(at + rest.find("*/").map_or(rest.len(), |length| length + 2)),
         _ => None,
     }
