@@ -48,17 +48,34 @@ fn place(elements: &[TupleElement], args: &[ArgType]) -> Result<usize, FunctionE
 
 fn element_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     match args.first().map(|arg| &arg.column_type) {
-        Some(ColumnType::Tuple(elements)) => Ok(elements[place(elements, args)?].column_type.clone()),
-        Some(other) => Err(FunctionError::illegal_type(other, "tupleElement")),
+        Some(tuples) => type_in(tuples, args),
         None => Err(FunctionError::bad_argument("a tuple is needed")),
+    }
+}
+
+/// The type of an element of tuples; of those in arrays, arrays of it.
+fn type_in(tuples: &ColumnType, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match tuples {
+        ColumnType::Tuple(elements) => Ok(elements[place(elements, args)?].column_type.clone()),
+        ColumnType::Array(inner) => Ok(ColumnType::Array(Box::new(type_in(inner, args)?))),
+        other => Err(FunctionError::illegal_type(other, "tupleElement")),
+    }
+}
+
+fn element_in(tuples: &ArrayRef, of: &ColumnType, args: &[ArgType]) -> Result<ArrayRef, FunctionError> {
+    match of {
+        ColumnType::Tuple(elements) => Ok(Arc::clone(tuples.as_struct().column(place(elements, args)?))),
+        ColumnType::Array(inner) => {
+            let lists = tuples.as_list::<i32>();
+            let values = element_in(lists.values(), inner, args)?;
+            Ok(list_of(&type_in(inner, args)?, lists.offsets().clone(), values, lists.nulls().cloned())?)
+        }
+        other => Err(FunctionError::illegal_type(other, "tupleElement")),
     }
 }
 
 fn element(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
-    let ColumnType::Tuple(elements) = &arg.column_type else {
-        return Err(FunctionError::illegal_type(&arg.column_type, "tupleElement"));
-    };
     let types: Vec<ArgType> = call
         .args
         .iter()
@@ -67,7 +84,7 @@ fn element(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             constant: arg.is_constant.then(|| Arc::clone(&arg.array)),
         })
         .collect();
-    let column = Arc::clone(arg.array.as_struct().column(place(elements, &types)?));
+    let column = element_in(&arg.array, &arg.column_type, &types)?;
     expanded(&Arg { array: column, ..arg.clone() }, call.rows)
 }
 

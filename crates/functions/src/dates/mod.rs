@@ -10,6 +10,7 @@ mod format;
 mod read;
 mod parts;
 mod start;
+mod interval_start;
 mod make;
 mod change;
 mod slots;
@@ -21,6 +22,7 @@ use crate::kernel::registry::ScalarFunction;
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = parts::functions();
     out.extend(start::functions());
+    out.extend(interval_start::functions());
     out.extend(add::functions());
     out.extend(diff::functions());
     out.extend(format::functions());

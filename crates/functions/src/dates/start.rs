@@ -1,4 +1,4 @@
-//! Rounding times down: `toStartOfMonth`, `toMonday`, `toStartOfInterval`, `date_trunc`, ...
+//! Rounding times down: `toStartOfMonth`, `toMonday`, `date_trunc`, ...
 //!
 //! Invariant: the result is the same moment or before it; all of them are monotonic.
 
@@ -9,7 +9,7 @@ use model::{ColumnType, ErrorCode};
 use std::sync::Arc;
 
 use super::local::{Locals, check, zone_name};
-use crate::arithmetic::interval::{Unit, constant_amount};
+use crate::arithmetic::interval::Unit;
 use crate::conversion::convert::zone_argument;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
@@ -45,14 +45,15 @@ fn start_day(day: i32, count: i64, unit: Unit) -> i32 {
     }
 }
 
-fn dates(call: &Call<'_>, locals: &Locals, start: impl Fn(i32) -> i32) -> ArrayRef {
+/// Days computed from the row.
+pub(super) fn dates(call: &Call<'_>, day: impl Fn(usize) -> i32) -> ArrayRef {
     let small = *call.result_type.value_type() == ColumnType::Date;
     let days: Vec<i32> = (0..call.rows)
         .map(|row| {
             if call.is_null(row) {
                 return 0;
             }
-            let day = start(locals.day(row));
+            let day = day(row);
             if small { day.clamp(0, DATE_DAYS_MAX) } else { day }
         })
         .collect();
@@ -60,7 +61,7 @@ fn dates(call: &Call<'_>, locals: &Locals, start: impl Fn(i32) -> i32) -> ArrayR
 }
 
 /// Moments computed from the row, in ticks of the result.
-fn moments(call: &Call<'_>, ticks: impl Fn(usize) -> i64) -> ArrayRef {
+pub(super) fn moments(call: &Call<'_>, ticks: impl Fn(usize) -> i64) -> ArrayRef {
     let result = call.result_type.value_type();
     let small = matches!(result, ColumnType::DateTime { .. });
     let values: Vec<i64> = (0..call.rows)
@@ -83,7 +84,7 @@ fn day_function(name: &'static str, start: fn(i32) -> i32) -> ScalarFunction {
     };
     ScalarFunction::new(name, 1..=2, rule, move |call| {
         let locals = Locals::new(call, 0, 1)?;
-        Ok(dates(call, &locals, start))
+        Ok(dates(call, |row| start(locals.day(row))))
     })
     .increasing_by(0)
 }
@@ -124,7 +125,12 @@ fn span_function(name: &'static str, span: i64) -> ScalarFunction {
 }
 
 /// The result of rounding to a unit. `wide` keeps what Date and DateTime cannot hold, as `date_trunc` does.
-fn interval_type(args: &[ArgType], time: usize, unit: Unit, wide: bool) -> Result<ColumnType, FunctionError> {
+pub(super) fn interval_type(
+    args: &[ArgType],
+    time: usize,
+    unit: Unit,
+    wide: bool,
+) -> Result<ColumnType, FunctionError> {
     let source = &args[time].column_type;
     let time_zone = zone_argument(args, 2)?.or_else(|| zone_name(source));
     let below_type = match source {
@@ -148,7 +154,7 @@ fn interval_type(args: &[ArgType], time: usize, unit: Unit, wide: bool) -> Resul
     })
 }
 
-fn start_of(
+pub(super) fn start_of(
     call: &Call<'_>,
     time: usize,
     zone: usize,
@@ -164,7 +170,7 @@ fn start_of(
     }
     let result = call.result_type.value_type();
     if is_date(result) {
-        return Ok(dates(call, &locals, |day| start_day(day, count, unit)));
+        return Ok(dates(call, |row| start_day(locals.day(row), count, unit)));
     }
     if unit < Unit::Second {
         let digits = digits_of(result);
@@ -182,23 +188,6 @@ fn start_of(
             locals.zone.to_epoch(i64::from(start_day(locals.day(row), count, unit)) * SECONDS_PER_DAY)
         })),
     }
-}
-
-fn interval_unit(args: &[ArgType]) -> Result<Unit, FunctionError> {
-    let interval = args.get(1).map(|arg| &arg.column_type);
-    interval.and_then(Unit::of_interval).ok_or_else(|| {
-        let shown = interval.map_or_else(String::new, ToString::to_string);
-        FunctionError::illegal_type(&shown, "toStartOfInterval, which needs an interval")
-    })
-}
-
-fn to_start_of_interval(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let interval = call.arg(1)?;
-    let unit = Unit::of_interval(&interval.column_type)
-        .ok_or_else(|| FunctionError::illegal_type(&interval.column_type, "toStartOfInterval"))?;
-    let count = constant_amount(&interval.array.slice(0, 1))
-        .ok_or_else(|| FunctionError::new(ErrorCode::ILLEGAL_COLUMN, "the interval must be constant"))?;
-    start_of(call, 0, 2, count, unit)
 }
 
 fn truncated_unit(args: &[ArgType]) -> Result<Unit, FunctionError> {
@@ -274,7 +263,8 @@ fn calendar_starts() -> Vec<ScalarFunction> {
                 let mode = if call.args.len() > 1 { call.ints(1)?.get(0) } else { 0 };
                 // Odd modes start weeks on Monday, even ones on Sunday.
                 let sunday = |day: i32| day - crate::time::calendar::day_of_week(day) % 7;
-                Ok(dates(call, &locals, |day| if mode & 1 == 1 { monday(day) } else { sunday(day) }))
+                let start = |day: i32| if mode & 1 == 1 { monday(day) } else { sunday(day) };
+                Ok(dates(call, |row| start(locals.day(row))))
             },
         )
         .increasing_by(0)
@@ -360,20 +350,6 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The full second.",
             "toStartOfSecond(toDateTime64('2020-01-02 03:04:05.6', 3)) -> 2020-01-02 03:04:05.000",
         ),
-    );
-    out.push(
-        ScalarFunction::new(
-            "toStartOfInterval",
-            2..=3,
-            |args| {
-                check(args, 0, "toStartOfInterval")?;
-                interval_type(args, 0, interval_unit(args)?, false)
-            },
-            to_start_of_interval,
-        )
-        .increasing_by(0)
-        .aliases(&["time_bucket", "date_bin"])
-        .doc("toStartOfInterval(t, interval[, zone])", "Down to a multiple of an interval.", "toStartOfInterval(toDateTime('2020-01-02 03:24:05'), toIntervalMinute(20)) -> 2020-01-02 03:20:00"),
     );
     out.push(
         ScalarFunction::new("dateTrunc", 2..=3, trunc_type, |call| {

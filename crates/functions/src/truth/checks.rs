@@ -22,7 +22,7 @@ fn throw_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     if fails && call.rows > 0 {
         let message = match call.args.get(1) {
             Some(_) => call.texts(1)?.get(0).to_owned(),
-            None => "value passed to throwIf is not zero".to_owned(),
+            None => "Value passed to 'throwIf' function is non-zero".to_owned(),
         };
         return Err(FunctionError::new(ErrorCode::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, message));
     }

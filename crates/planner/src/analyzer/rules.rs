@@ -8,7 +8,7 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, ScalarValue, TableReference};
-use datafusion::logical_expr::expr::{Alias, Between, InList, InSubquery};
+use datafusion::logical_expr::expr::{Alias, Between, InList, InSubquery, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -29,7 +29,7 @@ use crate::analyzer::dependencies::Dependencies;
 use crate::coercion::aggregated::typed_aggregate;
 use crate::coercion::branches::{self, common_type};
 use crate::coercion::closure::closed;
-use crate::coercion::comparison::{self, as_predicate, as_value, cast_to, compare, is_comparison};
+use crate::coercion::comparison::{self, arguments, as_predicate, as_value, cast_to, compare, is_comparison};
 use crate::coercion::distinct::{compared, is_distinction};
 use crate::coercion::in_list::in_list;
 use crate::coercion::join_keys::{condition, place_of};
@@ -322,11 +322,16 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
             let subquery = without_nulls(in_type(subquery, &type_of(&expr, schema)?)?)?;
             Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
-        Expr::ScalarFunction(function) => digested(said_once(function)).map(Expr::ScalarFunction),
+        Expr::ScalarFunction(function) => called(function, schema),
         Expr::AggregateFunction(function) => typed_aggregate(function, schema),
         Expr::WindowFunction(function) => typed_window(*function, schema),
         other => Ok(other),
     }
+}
+
+/// A call that no other rule is about.
+fn called(function: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
+    digested(said_once(arguments(function, schema)?)).map(Expr::ScalarFunction)
 }
 
 /// An interval is a tuple by its layout only.
@@ -335,7 +340,7 @@ fn is_plain_tuple(column_type: &ColumnType) -> bool {
 }
 
 /// `parseDateTime(text, format)` and its kin: the type of the result names the zone that they read in.
-fn is_parsed_in_the_session_zone(function: &datafusion::logical_expr::expr::ScalarFunction) -> bool {
+fn is_parsed_in_the_session_zone(function: &ScalarFunction) -> bool {
     let name = function.func.name();
     name.starts_with("parseDateTime") && !name.contains("BestEffort") && function.args.len() == 2
 }

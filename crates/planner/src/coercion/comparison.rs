@@ -6,7 +6,7 @@
 mod tuples;
 
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::Like;
+use datafusion::logical_expr::expr::{Like, ScalarFunction};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::SessionValues;
@@ -58,6 +58,28 @@ pub(crate) fn as_value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     let plain = if is_bool(&expr, schema)? { ColumnType::Bool } else { ColumnType::UInt8 };
     let to = if column_type.is_nullable() && !knows_null(&expr) { plain.nullable() } else { plain };
     cast_to(expr, &to)
+}
+
+/// The call with values for those of its arguments that [`argument`] is about.
+pub(crate) fn arguments(mut function: ScalarFunction, schema: &DFSchema) -> Result<ScalarFunction> {
+    let args = std::mem::take(&mut function.args).into_iter();
+    function.args = args.map(|arg| argument(arg, schema)).collect::<Result<_>>()?;
+    Ok(function)
+}
+
+/// A predicate among the arguments of a function. Where Bools are in it the optimizer makes another type of it than it has here,
+/// `b` of `b = true` and `b = false` of `NOT b`: such a one is a value at once.
+fn argument(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    if !is_predicate(&expr, schema)? {
+        return Ok(expr);
+    }
+    let compares_bools = match &expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
+            is_bool(left, schema)? || is_bool(right, schema)?
+        }
+        _ => false,
+    };
+    if compares_bools || is_bool(&expr, schema)? { as_value(expr, schema) } else { Ok(expr) }
 }
 
 /// Whether a NULL without a type is compared or negated: the answer has no type either.

@@ -150,10 +150,23 @@ impl ExprPlanner for Operators {
         {
             return Ok(PlannerResult::Planned(part));
         }
-        let step = |expr: Expr, name: &String| {
-            get_field().call(vec![expr, Expr::Literal(ScalarValue::from(name.as_str()), None)])
-        };
-        Ok(PlannerResult::Planned(nested_names.iter().fold(column, step)))
+        let (mut part, mut of) = (column, type_of_field(field));
+        for name in nested_names {
+            let args = vec![part, Expr::Literal(ScalarValue::from(name.as_str()), None)];
+            // Elements of tuples in arrays are arrays of them.
+            part = match of {
+                ColumnType::Array(_) => call("tupleElement", args)?,
+                _ => get_field().call(args),
+            };
+            of = match of {
+                ColumnType::Tuple(elements) => elements
+                    .into_iter()
+                    .find(|element| element.name.as_deref() == Some(name))
+                    .map_or(ColumnType::Nothing, |element| element.column_type),
+                array => array,
+            };
+        }
+        Ok(PlannerResult::Planned(part))
     }
 
     fn plan_aggregate(&self, expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
