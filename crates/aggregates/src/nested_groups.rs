@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use arrow::array::DynComparator;
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array, new_null_array};
-use arrow::compute::{cast, interleave, nullif, take};
+use arrow::compute::{cast, interleave, take};
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 
 use crate::nested_extreme::{Order, order_of};
+use crate::per_group::states_of;
 use crate::spare::without_spare;
 
 /// The accumulator of all groups; `None` where another one is right.
@@ -164,11 +165,7 @@ impl GroupsAccumulator for Extremes {
         values: &[ArrayRef],
         opt_filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
-        let Some(column) = values.first() else { return internal_err!("an aggregate was given no column") };
-        let Some(filter) = opt_filter else { return Ok(vec![Arc::clone(column)]) };
-        // What does not pass is the state of nothing.
-        let fails = BooleanArray::from_iter(filter.iter().map(|passes| Some(passes != Some(true))));
-        Ok(vec![nullif(column, &fails)?])
+        states_of(values, opt_filter)
     }
 
     fn size(&self) -> usize {

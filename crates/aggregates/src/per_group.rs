@@ -47,6 +47,15 @@ pub(super) fn groups(values: impl PerGroup) -> Box<dyn GroupsAccumulator> {
     Box::new(Groups(values))
 }
 
+/// Values as the states of groups of one row each.
+pub(super) fn states_of(values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    let Some(column) = values.first() else { return internal_err!("an aggregate was given no column") };
+    let Some(filter) = opt_filter else { return Ok(vec![Arc::clone(column)]) };
+    // What does not pass is the state of nothing.
+    let fails = BooleanArray::from_iter(filter.iter().map(|passes| Some(passes != Some(true))));
+    Ok(vec![nullif(column, &fails)?])
+}
+
 struct Groups<V>(V);
 
 impl<V: PerGroup> GroupsAccumulator for Groups<V> {
@@ -90,11 +99,7 @@ impl<V: PerGroup> GroupsAccumulator for Groups<V> {
         values: &[ArrayRef],
         opt_filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
-        let Some(column) = values.first() else { return internal_err!("an aggregate was given no column") };
-        let Some(filter) = opt_filter else { return Ok(vec![Arc::clone(column)]) };
-        // What does not pass is the state of nothing.
-        let fails = BooleanArray::from_iter(filter.iter().map(|passes| Some(passes != Some(true))));
-        Ok(vec![nullif(column, &fails)?])
+        states_of(values, opt_filter)
     }
 
     fn size(&self) -> usize {
