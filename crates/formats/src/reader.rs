@@ -27,7 +27,7 @@ use crate::reader::block::Block;
 use crate::rows::reject::{RejectedRow, Tolerance};
 use crate::rows::split::{Header, RowReader, SplitError, SplitRows};
 use crate::rows::splitter::{Splitter, is_csv, is_tsv, splitter};
-use crate::settings::FormatSettings;
+use crate::settings::{EscapingRule, FormatSettings};
 use header::Ahead;
 
 /// Input bytes per batch at most, so that long texts do not make giant batches.
@@ -103,6 +103,7 @@ fn reader_of_types(
     }
     let csv = is_csv(kind);
     let mut options = BuilderOptions::from(settings);
+    options.is_csv = csv || kind.is_custom() && settings.custom.rule == EscapingRule::Csv;
     options.enums_as_numbers =
         csv && settings.delimited.csv_enum_as_number || is_tsv(kind) && settings.delimited.tsv_enum_as_number;
     let block = Block::new(file_schema, types, projection, &options, csv)?;

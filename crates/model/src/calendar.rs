@@ -7,6 +7,8 @@
 
 pub mod zone;
 
+pub mod best_effort;
+
 /// Days of 400 years.
 const ERA_DAYS: i64 = 146_097;
 

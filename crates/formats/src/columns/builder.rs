@@ -11,6 +11,7 @@ mod store;
 mod nested;
 mod truth;
 
+mod csv;
 mod parse;
 
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub(crate) struct BuilderOptions {
     pub(crate) time_zone: Arc<str>,
     /// Enums are given by their numbers alone.
     pub(crate) enums_as_numbers: bool,
+    /// Cells are those of CSV: values that are no text may stand in single quotes, and arrays without brackets.
+    pub(crate) is_csv: bool,
     pub(crate) json: JsonReading,
 }
 
@@ -47,6 +50,7 @@ impl From<&FormatSettings> for BuilderOptions {
             bool_words: (settings.bool_true.as_str().into(), settings.bool_false.as_str().into()),
             time_zone: settings.time_zone.as_str().into(),
             enums_as_numbers: false,
+            is_csv: false,
             json: settings.json,
         }
     }

@@ -18,7 +18,7 @@ use model::{ColumnType, ErrorCode};
 
 use super::default::default_array;
 use super::problem::{CastError, Problem};
-use crate::time::calendar::{SECONDS_PER_DAY, date_of};
+use crate::time::calendar::SECONDS_PER_DAY;
 
 /// What happens to values that do not convert, and to NULLs for a type without NULL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,15 +38,15 @@ pub enum CastMode {
 pub struct CastSettings {
     /// Zone of times that name none.
     pub time_zone: Tz,
-    /// Year of times written without one.
-    pub year_now: i32,
+    /// Year, month and day of the month on which the query started, for dates written without a year.
+    pub today: (i64, i64, i64),
 }
 
 impl CastSettings {
     /// Of a session whose query started at `now_ns` nanoseconds since the epoch.
     pub fn new(time_zone: Tz, now_ns: i64) -> Self {
         let days = now_ns.div_euclid(SECONDS_PER_DAY * 1_000_000_000);
-        Self { time_zone, year_now: date_of(i32::try_from(days).unwrap_or(0)).year }
+        Self { time_zone, today: model::calendar::civil_of(days) }
     }
 }
 
@@ -69,7 +69,7 @@ pub fn cast_column_with(
     mode: CastMode,
     settings: &CastSettings,
 ) -> Result<ArrayRef, CastError> {
-    let caster = Caster { mode, time_zone: settings.time_zone, year_now: settings.year_now };
+    let caster = Caster { mode, time_zone: settings.time_zone, today: settings.today };
     caster.column(array, from, to)
 }
 
@@ -77,7 +77,7 @@ pub fn cast_column_with(
 pub(crate) struct Caster {
     pub(crate) mode: CastMode,
     pub(crate) time_zone: Tz,
-    pub(crate) year_now: i32,
+    pub(crate) today: (i64, i64, i64),
 }
 
 /// One column being converted between plain types.

@@ -28,4 +28,5 @@ pub(crate) use caster::Caster;
 pub(crate) use decimals::{Unscaled, fits, is_wide, typed};
 pub(crate) use read::rescale;
 pub(crate) use read::uuid_or_none as uuid_of_text;
-pub(crate) use read_time::moment_of_us;
+pub(crate) use read_time::{Moment, moment_of_us};
+pub(crate) use times::point_behind_timestamp;

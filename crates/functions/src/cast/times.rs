@@ -60,7 +60,7 @@ fn ticks_of(seconds: i64, nanos: i64, to: &ColumnType) -> Option<i64> {
 
 /// The place of the point behind a number of seconds since the epoch: DateTime has no place for its fraction, and
 /// ClickHouse reads no further.
-fn point_behind_timestamp(text: &str) -> Option<usize> {
+pub(crate) fn point_behind_timestamp(text: &str) -> Option<usize> {
     let at = text.bytes().position(|byte| !byte.is_ascii_digit())?;
     (matches!(at, 9 | 10) && text.as_bytes().get(at) == Some(&b'.')).then_some(at)
 }
@@ -124,7 +124,7 @@ impl Caster {
         let zone = Zone::new(zone_of(to, self.time_zone));
         let is_seconds = matches!(to, ColumnType::DateTime { .. });
         let read: Int64Array = self.try_map(column, text, |text| {
-            let moment = read_time::moment(text, &zone, self.year_now)?;
+            let moment = read_time::moment(text, &zone, self.today)?;
             if is_seconds {
                 return match point_behind_timestamp(text) {
                     Some(at) => Err(Problem::Syntax(at)),

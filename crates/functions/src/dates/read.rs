@@ -7,7 +7,7 @@ use arrow::datatypes::{Date32Type, Int64Type, UInt32Type};
 use model::{ColumnType, ErrorCode};
 
 use super::local::Locals;
-use crate::cast::CastMode;
+use crate::cast::{CastMode, Moment, point_behind_timestamp};
 use crate::columns::number::wrap;
 use crate::conversion::convert::zone_argument;
 use crate::error::FunctionError;
@@ -83,28 +83,27 @@ fn parse_us(name: &'static str, mode: CastMode, fractions: bool) -> ScalarFuncti
         let (texts, arg) = (call.texts(0)?, call.arg(0)?);
         let result = call.result_type.value_type();
         let zone = Zone::new(zone_of(result, call.session.time_zone));
-        let year_now = call.caster(mode).year_now;
+        let today = call.caster(mode).today;
         let (digits, cut) = (digits_of(result), power_of_ten(9 - precision_of(result)));
         let up = power_of_ten(digits - precision_of(result));
         let (mut ticks, mut valid) = (Vec::with_capacity(call.rows), Vec::with_capacity(call.rows));
         for row in 0..call.rows {
             let read = match arg.is_null(row) {
                 true => None,
-                false => Some(crate::cast::moment_of_us(texts.get(row), &zone, year_now)),
+                false => Some(crate::cast::moment_of_us(texts.get(row), &zone, today)),
             };
-            let failed = matches!(read, None | Some(Err(_)));
-            match read {
-                Some(Ok(moment)) => {
-                    let seconds =
-                        if fractions { moment.seconds } else { moment.seconds.clamp(0, SECONDS_MAX) };
-                    ticks.push(seconds.saturating_mul(power_of_ten(digits)) + moment.nanos / cut * up);
-                }
-                Some(Err(_)) if mode == CastMode::Strict => {
-                    let message = format!("cannot read a time from '{}'", texts.get(row));
-                    return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_DATETIME, message));
-                }
-                _ => ticks.push(0),
+            let in_ticks = |moment: Moment| {
+                let seconds = if fractions { moment.seconds } else { moment.seconds.clamp(0, SECONDS_MAX) };
+                seconds.checked_mul(power_of_ten(digits))?.checked_add(moment.nanos / cut * up)
+            };
+            let is_whole = fractions || point_behind_timestamp(texts.get(row)).is_none();
+            let made = read.and_then(Result::ok).filter(|_| is_whole).and_then(in_ticks);
+            let failed = made.is_none();
+            if failed && mode == CastMode::Strict && !arg.is_null(row) {
+                let message = format!("cannot read a time from '{}'", texts.get(row));
+                return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_DATETIME, message));
             }
+            ticks.push(made.unwrap_or(0));
             valid.push(!failed || mode == CastMode::OrDefault && !arg.is_null(row));
         }
         let made = from_ticks(Int64Array::from(ticks), result);

@@ -73,7 +73,7 @@ fn longest_text(texts: &StringViewArray) -> usize {
 impl Call<'_> {
     pub(crate) fn caster(&self, mode: CastMode) -> Caster {
         let settings = crate::cast::CastSettings::new(self.session.time_zone, self.session.now_ns);
-        Caster { mode, time_zone: settings.time_zone, year_now: settings.year_now }
+        Caster { mode, time_zone: settings.time_zone, today: settings.today }
     }
 
     /// The argument converted to a type, NULLs kept, still one row if it is constant.

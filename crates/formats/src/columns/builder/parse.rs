@@ -12,7 +12,7 @@ use model::{ColumnType, ErrorCode, raw_text};
 
 use super::store::{Store, TimeColumn};
 use super::truth::{may_be_truth, truth};
-use super::{BuilderOptions, CellError, bare, nested, unreadable};
+use super::{BuilderOptions, CellError, bare, csv, nested, unreadable};
 use crate::error::{ValueError, excerpt};
 use crate::scan::number::{self, NumberError};
 use crate::settings::JsonReading;
@@ -167,6 +167,8 @@ pub(super) fn append<'a>(
                     store.push_default();
                 } else {
                     let json = column.options.json;
+                    let bracketed = csv::bracketed(cell, column.options, store).map_err(at)?;
+                    let cell = bracketed.as_deref().map_or(cell, |text| Cell { text, form: TextForm::Raw });
                     nested::append(column.column_type, store, cell, column.scratch, json).map_err(at)?;
                     column.valid();
                 }
@@ -267,9 +269,18 @@ fn other_scalar<T>(
     read: &mut impl FnMut(&[u8]) -> Result<T, NumberError>,
 ) -> Result<T, ValueError> {
     if matches!(cell.form, TextForm::Raw | TextForm::CsvQuoted) {
-        let value = read(cell.text).map_err(|why| column.error(why, cell.text))?;
+        let value = match (read(cell.text), csv::in_single_quotes(cell, column.column_type, column.options)) {
+            (Ok(value), _) => value,
+            (Err(_), Some(b"")) if column.column_type.value_type().is_number() => default,
+            (Err(why), None) => return Err(column.error(why, cell.text)),
+            (Err(_), Some(text)) => read(text).map_err(|why| column.error(why, cell.text))?,
+        };
         column.valid();
         return Ok(value);
+    }
+    // No value but text is written with escapes.
+    if cell.form == TextForm::Escaped && !csv::is_enum(column.column_type) {
+        return Err(unreadable(column.column_type, cell.text));
     }
     if column.is_default(cell)? {
         return Ok(default);
