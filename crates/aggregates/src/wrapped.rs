@@ -294,6 +294,10 @@ impl AggregateUDFImpl for Wrapped {
     }
 
     fn value_from_stats(&self, statistics_args: &StatisticsArgs) -> Option<ScalarValue> {
+        // DataFusion counts a constant as one value, also where it is NULL or no row has it.
+        if statistics_args.is_distinct {
+            return None;
+        }
         let value = self.inner.value_from_stats(statistics_args)?;
         value.cast_to(statistics_args.return_type).ok().filter(|value| !value.is_null())
     }

@@ -195,6 +195,7 @@ pub(crate) fn check_op(
             Ok(())
         }
         Op::ForgetParts { table, parts } => check_forget(state, *table, parts),
+        Op::ForgetTokens { table } => table_of(state, *table).map(drop),
         Op::Label { database, label, fingerprint, .. } => {
             staging::label_free(state, *database, label, *fingerprint, &transaction.ops)
         }

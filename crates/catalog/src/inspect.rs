@@ -33,7 +33,9 @@ pub fn op_line(op: &Op) -> String {
         Op::CreateDatabase { id, name } | Op::RenameDatabase { id, name } => format!("{id} {name:?}"),
         Op::DropDatabase { id } => id.to_string(),
         Op::CreateTable(def) | Op::AlterTable(def) => table_line(def),
-        Op::DropTable { table } | Op::TruncateTable { table } => table.to_string(),
+        Op::DropTable { table } | Op::TruncateTable { table } | Op::ForgetTokens { table } => {
+            table.to_string()
+        }
         Op::RenameTable { table, database, name } => format!("{table} database={database} {name:?}"),
         Op::ExchangeTables { first, second } => format!("{first} {second}"),
         Op::AddPart(part) => part_line(part.descriptor()),

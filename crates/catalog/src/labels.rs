@@ -2,11 +2,11 @@
 //!
 //! One store serves both: labels are kept per database by their text, tokens per table by their hash. Invariant: a
 //! key lives until its scope gets another one after [`LABEL_AGE_MAX_MS`], has [`LABELS_MAX`] newer ones, or is
-//! dropped; tokens go with a TRUNCATE, too. Age is counted between records, never against a clock, so that replay
+//! dropped; tokens go with a TRUNCATE and a dropped partition, too. Age is counted between records, never against a clock, so that replay
 //! forgets the same keys.
 
 use imbl::OrdMap;
-use model::{DatabaseId, Label, Seq, TableId};
+use model::{DatabaseId, Label, Seq, TableDef, TableId};
 
 /// Three days, StarRocks' default.
 pub const LABEL_AGE_MAX_MS: u64 = 3 * 24 * 3600 * 1000;
@@ -68,9 +68,19 @@ impl<Scope: Ord + Copy, Key: Ord + Clone> SeenStatements<Scope, Key> {
             .flat_map(|(scope, seen)| seen.by_key.iter().map(move |(key, state)| (*scope, key, state)))
     }
 
-    /// Adds a key as it stands, without forgetting others.
+    /// How many keys of the scope are newer than this one, counted as far as `most`; 0 for one that is not there.
+    pub fn newer(&self, scope: Scope, key: &Key, most: usize) -> usize {
+        let Some(seen) = self.scopes.get(&scope) else { return 0 };
+        let Some(state) = seen.by_key.get(key) else { return 0 };
+        seen.by_age.range((state.seq, key.clone())..).skip(1).take(most).count()
+    }
+
+    /// Adds a key as it stands, without forgetting others; one that is there is as old as this one from now on.
     pub fn restore(&mut self, scope: Scope, key: Key, state: LabelState) {
         let seen = self.scopes.entry(scope).or_default();
+        if let Some(before) = seen.by_key.get(&key) {
+            seen.by_age.remove(&(before.seq, key.clone()));
+        }
         seen.by_age.insert((state.seq, key.clone()), ());
         seen.by_key.insert(key, state);
     }
@@ -83,8 +93,22 @@ impl<Scope: Ord + Copy, Key: Ord + Clone> SeenStatements<Scope, Key> {
         }
     }
 
+    pub fn has_scope(&self, scope: Scope) -> bool {
+        self.scopes.contains_key(&scope)
+    }
+
     pub fn drop_scope(&mut self, scope: Scope) {
         self.scopes.remove(&scope);
+    }
+}
+
+impl Tokens {
+    /// The statement of a token, if it is among as many of the newest ones as the table's setting says; without the setting
+    /// among all.
+    pub fn remembered(&self, def: &TableDef, token: u128) -> Option<&LabelState> {
+        let window = def.setting::<usize>("non_replicated_deduplication_window").filter(|window| *window > 0);
+        let is_within = |window| self.newer(def.id, &token, window) < window;
+        self.get(def.id, &token).filter(|_| window.is_none_or(is_within))
     }
 }
 
@@ -138,6 +162,17 @@ mod tests {
         tokens.drop_scope(one);
         assert_eq!(tokens.get(one, &5), None);
         assert_eq!(tokens.get(two, &5), Some(&at(2, 10)));
+    }
+
+    #[test]
+    fn newer_keys_are_counted_from_the_last_time_a_key_was_used() {
+        let table = TableId::from_bytes([1; 16]);
+        let mut tokens = Tokens::default();
+        (1..=4).for_each(|seq| tokens.insert(table, seq.into(), at(seq, 10)));
+        assert_eq!([1, 3, 4].map(|token| tokens.newer(table, &token, 9)), [3, 1, 0]);
+        assert_eq!((tokens.newer(table, &1, 2), tokens.newer(table, &7, 9)), (2, 0));
+        tokens.insert(table, 1, at(5, 10));
+        assert_eq!([1, 3, 4].map(|token| tokens.newer(table, &token, 9)), [0, 2, 1]);
     }
 
     #[test]

@@ -247,6 +247,10 @@ pub enum Op {
     PartsSwept {
         before_ms: u64,
     },
+    /// What was inserted once may be inserted again: rows of it are taken away.
+    ForgetTokens {
+        table: TableId,
+    },
 }
 
 impl Op {
@@ -265,6 +269,7 @@ impl Op {
             | Op::DedupToken { table, .. }
             | Op::DetachTable { table, .. }
             | Op::AttachTable { table }
+            | Op::ForgetTokens { table }
             | Op::StageOpen { table, .. } => Some(*table),
             Op::ExchangeTables { first, .. } => Some(*first),
             Op::CreateDatabase { .. }
@@ -365,5 +370,6 @@ pub fn title(op: &Op) -> &'static str {
         Op::CreateFunction { .. } => "CreateFunction",
         Op::DropFunction { .. } => "DropFunction",
         Op::PartsSwept { .. } => "PartsSwept",
+        Op::ForgetTokens { .. } => "ForgetTokens",
     }
 }

@@ -31,8 +31,9 @@ use table_fields::{read_table, write_table};
 /// tables outside and exports, 4 views, 5 parts whose tail has a sum, 6 constraints, 7 detached tables, functions and the
 /// engines of logs, 8 tables whose rows replace or cancel each other, or are added, 9 states and
 /// clusters, 10 tables in the memory of all who share a root, 11 sweeps, 12 loads without a label and rows that more than one
-/// process may commit, 13 loads that find their units as they go; what needs none of them is still written for readers of 1.
-pub const VERSION: u64 = 13;
+/// process may commit, 13 loads that find their units as they go, 14 tokens that are forgotten; what needs none of them is
+/// still written for readers of 1.
+pub const VERSION: u64 = 14;
 
 mod kind {
     pub(super) const CREATE_DATABASE: u64 = 1;
@@ -68,6 +69,7 @@ mod kind {
     pub(super) const DROP_FUNCTION: u64 = 48;
     pub(super) const PARTS_SWEPT: u64 = 49;
     pub(super) const STAGE_UNITS: u64 = 50;
+    pub(super) const FORGET_TOKENS: u64 = 51;
 }
 
 /// Kinds that are spoken for, their bytes unspecified until they are used: nobody else may take their numbers.
@@ -119,6 +121,7 @@ fn needs(op: &Op) -> u64 {
         Op::DetachTable { .. } | Op::AttachTable { .. } => 7,
         Op::CreateFunction { .. } | Op::DropFunction { .. } => 7,
         Op::PartsSwept { .. } => 11,
+        Op::ForgetTokens { .. } => 14,
         _ => 1,
     }
 }
@@ -277,6 +280,7 @@ fn encode_table_op(op: &Op, fields: &mut FieldWriter) -> u64 {
             kind::DETACH_TABLE
         }
         Op::AttachTable { .. } => kind::ATTACH_TABLE,
+        Op::ForgetTokens { .. } => kind::FORGET_TOKENS,
         Op::PartsSwept { before_ms } => {
             fields.uint(1, *before_ms);
             kind::PARTS_SWEPT
@@ -309,7 +313,8 @@ fn decode_op(op_kind: u64, bytes: &[u8], needed: u64) -> Result<Op, FormatError>
         kind::DROP_TABLE..=kind::FORGET_PARTS
         | kind::DEDUP_TOKEN
         | kind::DETACH_TABLE
-        | kind::ATTACH_TABLE => decode_table_op(op_kind, bytes)?,
+        | kind::ATTACH_TABLE
+        | kind::FORGET_TOKENS => decode_table_op(op_kind, bytes)?,
         kind::STAGE_OPEN => stage_fields::read_open(bytes)?,
         kind::STAGE_UNITS => stage_fields::read_units(bytes)?,
         kind::STAGE_ADD => stage_fields::read_add(bytes)?,
@@ -403,6 +408,7 @@ fn decode_table_op(op_kind: u64, bytes: &[u8]) -> Result<Op, FormatError> {
         },
         kind::DETACH_TABLE => Op::DetachTable { table, is_permanent: read.uint(2)? != 0 },
         kind::ATTACH_TABLE => Op::AttachTable { table },
+        kind::FORGET_TOKENS => Op::ForgetTokens { table },
         _ => Op::TruncateTable { table },
     })
 }

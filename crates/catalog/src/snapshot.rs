@@ -88,6 +88,11 @@ impl Snapshot {
         self.state.token(table, token).copied()
     }
 
+    /// Whether the table remembers any INSERT.
+    pub fn has_tokens(&self, table: TableId) -> bool {
+        self.state.tokens().has_scope(table)
+    }
+
     /// Exports that are not over, by id.
     pub fn exports(&self) -> impl Iterator<Item = &Arc<ExportState>> {
         self.state.exports().iter()

@@ -175,7 +175,7 @@ impl State {
     }
 
     pub fn token(&self, table: TableId, token: u128) -> Option<&LabelState> {
-        self.tokens.get(table, &token)
+        self.tokens.remembered(&self.tables.get(&table)?.def, token)
     }
 
     pub fn tokens(&self) -> &Tokens {
@@ -321,7 +321,7 @@ impl State {
             Op::ExportEnd { export } => self.exports.end(*export),
             Op::DetachTable { table, is_permanent } => self.detach_table(*table, *is_permanent),
             Op::AttachTable { table } => self.attach_table(*table),
-            Op::CreateFunction { .. } | Op::PartsSwept { .. } => self.note(op),
+            Op::CreateFunction { .. } | Op::PartsSwept { .. } | Op::ForgetTokens { .. } => self.note(op),
             Op::DropFunction { name } => self.functions.remove(name),
         };
         done.ok_or_else(|| {
@@ -336,6 +336,7 @@ impl State {
                 self.functions.insert(Arc::clone(name), Arc::clone(lambda));
             }
             Op::PartsSwept { before_ms } => self.sweep(*before_ms),
+            Op::ForgetTokens { table } => self.tokens.drop_scope(*table),
             _ => return None,
         }
         Some(())

@@ -408,6 +408,21 @@ fn bytes_of_version_13_do_not_change() {
     assert_eq!(include_str!("version_13.hex").lines().count(), every_op_of_version_13().len());
 }
 
+/// As [`every_op`], of what version 14 added.
+fn every_op_of_version_14() -> Vec<Op> {
+    vec![Op::ForgetTokens { table: table_id() }]
+}
+
+#[test]
+fn bytes_of_version_14_do_not_change() {
+    for (op, expected) in every_op_of_version_14().into_iter().zip(include_str!("version_14.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_14.hex").lines().count(), every_op_of_version_14().len());
+}
+
 #[test]
 fn a_single_row_costs_few_bytes_beyond_its_payload() {
     let payload = 20;
@@ -419,19 +434,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 14;
+    bytes[0] = 15;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(20)).unwrap_err().to_string(),
-        "op of kind 20 (MirrorAt) is not known to format version 13; version 14 is needed"
+        "op of kind 20 (MirrorAt) is not known to format version 14; version 15 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 13; version 14 is needed"
+        "op of kind 99 (unnamed) is not known to format version 14; version 15 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 14, and this program reads up to version 13"
+        "transaction needs format version 15, and this program reads up to version 14"
     );
 }
 

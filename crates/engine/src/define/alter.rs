@@ -14,13 +14,14 @@ use mergetree::TableError;
 use mergetree::scan::check_values;
 use model::{ColumnId, ErrorCode, PartId, TableDef};
 use parts::PartError;
-use sql::Alter;
 use sql::definition::altered::{altered, retyped};
 use sql::definition::nested::flattened_alter;
+use sql::{Alter, AlterCommand};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
+use crate::resolve::read_by_views::reader_of;
 use tables::stored::Tables;
 
 /// How often a change is decided again because another statement came first.
@@ -34,6 +35,7 @@ pub(crate) async fn run(services: &Services, execution: &Execution, alter: &Alte
         let state = execution.stored_table(&alter.table)?;
         let flattens = execution.settings.get_bool("flatten_nested");
         let alter = flattened_alter(&state.def, alter, flattens)?;
+        refuse_read(&execution, &state.def, &alter)?;
         let Some(next) = altered(&state.def, &alter)?.map(Arc::new) else { return Ok(()) };
         services.tables.check(&next)?;
         let mut preconditions = Vec::new();
@@ -51,6 +53,19 @@ pub(crate) async fn run(services: &Services, execution: &Execution, alter: &Alte
         }
     }
     Err(lost.with_hint("the table is being written to without a pause; try again when it is less busy"))
+}
+
+/// A column that a materialized view reads stays: every INSERT would fail without it.
+fn refuse_read(execution: &Execution, def: &TableDef, alter: &Alter) -> Result<(), Error> {
+    for command in &alter.commands {
+        let AlterCommand::DropColumn { name, .. } = command else { continue };
+        if let Some(view) = reader_of(execution, def, name)? {
+            let message = format!("cannot drop column {name}: materialized view \"{view}\" reads it");
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message)
+                .with_hint("drop the view first, and create it again without the column"));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the columns as they are to be; answers the parts that need not be read again.

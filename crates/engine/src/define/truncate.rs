@@ -10,6 +10,7 @@ use sql::TableName;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::commit::commit_ops;
+use crate::resolve::materialized::own_table_of;
 use crate::resolve::views::refuse_view;
 use tables::reserved::is_derived;
 use tables::temporary::is_temporary;
@@ -33,10 +34,13 @@ pub(crate) async fn table(
             execution.temporary.rows.clear(table.def.id);
             return Ok(());
         }
-        Ok(table) => {
-            refuse_view(&table.def, "Truncate")?;
-            table.def.id
-        }
+        Ok(table) => match own_table_of(execution, &table.def) {
+            Some(own) => own,
+            None => {
+                refuse_view(&table.def, "Truncate")?;
+                table.def.id
+            }
+        },
         Err(error) if if_exists && error.kind == ErrorKind::UnknownObject => return Ok(()),
         Err(error) => return Err(error),
     };

@@ -25,10 +25,11 @@ use crate::background::merging::flush_table;
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
+use crate::resolve::materialized::destination_of;
 use sinks::commit::commit;
 use sinks::uncommitted::UncommittedParts;
 use tables::changes::checked;
-use tables::changes::{Change, Within};
+use tables::changes::{Change, Kind, Within};
 
 /// How often it begins anew because merges came first.
 pub(super) const TRIES_MAX: usize = 50;
@@ -46,6 +47,7 @@ pub(crate) async fn run(
     mutation: &Mutation,
 ) -> Result<(), Error> {
     let begun = services.now_ms();
+    let mutation = &of_rows(execution, mutation)?;
     let is_ttl = |command: &RowCommand| matches!(command.change, RowChange::MaterializeTtl { .. });
     let by_server = mutation.commands.iter().any(is_ttl);
     // What is too old is nothing that a session decides.
@@ -106,6 +108,16 @@ pub(crate) async fn run(
         "parts were merged faster than they could be changed",
     )
     .with_hint("nothing has changed; try again"))
+}
+
+/// The rows of a materialized view are those of the table they went to.
+fn of_rows(execution: &Execution, mutation: &Mutation) -> Result<Mutation, Error> {
+    let def = Arc::clone(&execution.table(&mutation.table)?.def);
+    let table = match def.engine {
+        TableEngine::MaterializedView => destination_of(&def)?,
+        _ => mutation.table.clone(),
+    };
+    Ok(Mutation { table, ..mutation.clone() })
 }
 
 /// What one try came to.
@@ -253,7 +265,12 @@ async fn commit_parts(
         let schema_version = held.state.def.schema_version;
         preconditions.push(Precondition::SchemaCompatible { table, schema_version });
         let removed = replaced.iter().map(|part| Op::RemovePart { table, part: part.id });
-        let ops = removed.chain(written.iter().cloned().map(Op::AddPart)).collect();
+        let mut ops: Vec<Op> = removed.chain(written.iter().cloned().map(Op::AddPart)).collect();
+        // What was in a partition that is gone may be inserted again.
+        let drops = held.changes.iter().any(|change| change.kind == Kind::Drop);
+        if drops && services.catalog.snapshot().has_tokens(table) {
+            ops.push(Op::ForgetTokens { table });
+        }
         let profile = Some(execution.profile.as_ref());
         let read_seq = execution.snapshot.seq();
         let committed = commit(&services.catalog, &services.host, read_seq, preconditions, ops, profile);

@@ -6,6 +6,7 @@ pub(crate) mod format_table;
 pub(crate) mod function_tables;
 pub(crate) mod system;
 pub(crate) mod materialized;
+pub(crate) mod read_by_views;
 pub(crate) mod finals;
 pub(crate) mod schemas;
 pub(crate) mod calls;

@@ -29,9 +29,10 @@ use planner::scalar_at;
 use super::masks::MaskedParts;
 use super::part_files::{PartScan, scan_parts};
 
-/// Whether a column of an older version is the column of the same id now: name and type.
+/// Whether a column of an older version is the column of the same id now: name and type, and stored then, too.
 pub(crate) fn is_unchanged(then: &TableDef, now: &model::ColumnDef) -> bool {
-    then.column_by_id(now.id).is_some_and(|old| old.name == now.name && old.column_type == now.column_type)
+    let same = |old: &model::ColumnDef| old.name == now.name && old.column_type == now.column_type;
+    then.column_by_id(now.id).is_some_and(|old| old.is_stored() && same(old))
 }
 
 /// What is asked of parts of one older version.

@@ -82,6 +82,8 @@ fn change(
         RowChange::ClearColumn { name, if_exists } => match def.column(name) {
             None if *if_exists => Kind::Renew,
             None => return Err(unknown_column(def, name)),
+            // Nothing of it is there to be cleared.
+            Some(column) if !column.is_stored() => Kind::Renew,
             Some(column) => update(def, keys, vec![(name.as_str(), default_of(def, column)?)], always()?)?,
         },
         RowChange::MaterializeColumn { name } => {
