@@ -221,10 +221,20 @@ pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('\'');
     for c in text.chars() {
-        if matches!(c, '\'' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
+        let escaped = match c {
+            '\'' | '\\' => c,
+            '\u{8}' => 'b',
+            '\u{c}' => 'f',
+            '\n' => 'n',
+            '\r' => 'r',
+            '\t' => 't',
+            '\0' => '0',
+            plain => {
+                out.push(plain);
+                continue;
+            }
+        };
+        out.extend(['\\', escaped]);
     }
     out.push('\'');
     out

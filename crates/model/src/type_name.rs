@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         while let Some((offset, c)) = chars.next() {
             match c {
                 '\\' => match chars.next() {
-                    Some((_, escaped)) => out.push(escaped),
+                    Some((_, escaped)) => push_escaped(escaped, &mut out),
                     None => break,
                 },
                 '\'' if chars.peek().is_some_and(|(_, next)| *next == '\'') => {
@@ -487,6 +487,27 @@ fn plain(name: &str) -> Option<ColumnType> {
         _ => return type_aliases::plain(name),
     };
     Some(own)
+}
+
+/// What a backslash and a character say in a text of SQL; one that says nothing keeps its backslash.
+fn push_escaped(escaped: char, out: &mut String) {
+    let said = match escaped {
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'e' => '\u{1b}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\u{b}',
+        '0' => '\0',
+        '\\' | '\'' | '"' | '`' | '/' | '=' => escaped,
+        _ => {
+            out.push('\\');
+            escaped
+        }
+    };
+    out.push(said);
 }
 
 #[cfg(test)]

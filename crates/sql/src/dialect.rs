@@ -6,6 +6,7 @@
 pub(crate) mod types;
 mod columns;
 mod interval;
+mod precedence;
 mod tuples;
 mod words;
 
@@ -207,46 +208,12 @@ impl Dialect for OurDialect {
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
-        match &parser.peek_token_ref().token {
-            // Below OR, above the end of the expression.
-            Token::Placeholder(mark) if mark.starts_with('?') => Some(Ok(2)),
-            Token::CustomBinaryOperator(operator) if operator == INNER_ALIAS => Some(Ok(1)),
-            Token::Number(text, _) if text.starts_with('.') => {
-                Some(Ok(self.prec_value(Precedence::DoubleColon)))
-            }
-            Token::Colon => Some(Ok(self.prec_unknown())),
-            // It ends the values of an UPDATE.
-            Token::Word(word) if is(word, "IN") && names_partition(parser) => Some(Ok(0)),
-            Token::Word(word) if is_modulo(word, parser) => {
-                Some(Ok(self.prec_value(Precedence::MulDivModOp)))
-            }
-            _ => None,
-        }
+        precedence::of_next(parser)
     }
 }
 
 fn is(word: &Word, wanted: &str) -> bool {
     word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted)
-}
-
-/// `IN PARTITION 202401`; `IN partition` is a set of that name.
-fn names_partition(parser: &Parser<'_>) -> bool {
-    let token = |at| &parser.peek_nth_token_ref(at).token;
-    let value = match token(2) {
-        Token::Number(..) | Token::SingleQuotedString(_) | Token::LParen => true,
-        Token::Word(word) => is(word, "ID") || *token(3) == Token::LParen,
-        _ => false,
-    };
-    value && matches!(token(1), Token::Word(word) if is(word, "PARTITION"))
-}
-
-/// `a MOD b` is an operator; `a mod` at the end of an item is an alias, `mod(a, b)` a function.
-fn is_modulo(word: &Word, parser: &Parser<'_>) -> bool {
-    let operand = matches!(
-        parser.peek_nth_token_ref(1).token,
-        Token::Number(..) | Token::Word(Word { keyword: Keyword::NoKeyword, .. }) | Token::LParen
-    );
-    is(word, "MOD") && operand
 }
 
 /// The function's name as written, without quotes; a dotted one keeps its points.

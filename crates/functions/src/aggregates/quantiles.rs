@@ -43,6 +43,12 @@ fn float(weight: u64) -> f64 {
     wrap::<u64, f64>(weight)
 }
 
+fn wide(weight: u128) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a sum of weights is compared with a share of itself")]
+    let weight = weight as f64;
+    weight
+}
+
 /// Values in order, each once, as places of the rows with their weights.
 fn ordered(group: &Group<'_>) -> Result<(Vec<usize>, Vec<u64>), FunctionError> {
     let weights = group.call.converted(1, &ColumnType::UInt64)?;
@@ -54,19 +60,18 @@ fn ordered(group: &Group<'_>) -> Result<(Vec<usize>, Vec<u64>), FunctionError> {
 
 /// The place of a value among the ordered ones.
 fn exact(weights: &[u64], level: f64) -> usize {
-    // Sums wrap, as ClickHouse's do.
-    let total = weights.iter().fold(0, |total: u64, weight| total.wrapping_add(*weight));
-    let wanted = (float(total) * level).ceil();
-    let mut sum = 0_u64;
+    let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    let wanted = (wide(total) * level).ceil();
+    let mut sum = 0_u128;
     let reached = weights.iter().position(|weight| {
-        sum = sum.wrapping_add(*weight);
-        float(sum) >= wanted
+        sum += u128::from(*weight);
+        wide(sum) >= wanted
     });
     reached.unwrap_or(weights.len().saturating_sub(1))
 }
 
 fn interpolated(values: &[f64], weights: &[u64], level: f64) -> f64 {
-    let total = float(weights.iter().fold(0, |total: u64, weight| total.wrapping_add(*weight)));
+    let total: f64 = weights.iter().map(|weight| float(*weight)).sum();
     let mut sum = 0.0;
     let mut before: Option<(f64, f64)> = None;
     for (value, weight) in values.iter().zip(weights) {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, PrimitiveArray, UInt64Array};
+use arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
 use model::{ColumnType, ErrorCode};
 
@@ -45,7 +45,11 @@ fn of_two(name: &'static str, compute: fn(i128, i128) -> i128) -> ScalarFunction
                     let message = format!("division by zero in {name}");
                     return Err(FunctionError::new(ErrorCode::ILLEGAL_DIVISION, message));
                 }
-                Ok(Number::wrap_int(compute(x, y)))
+                let computed = compute(x, y);
+                <T as ArrowPrimitiveType>::Native::exact_int(computed).ok_or_else(|| {
+                    let message = format!("{name}({x}, {y}) is {computed}, beyond type {result}");
+                    FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, message)
+                })
             })
         }, else Err(FunctionError::illegal_type(result, name)))
     })

@@ -228,6 +228,7 @@ impl Parts {
         let day = match self.way {
             // The fourth of January is in the first week.
             Way::Week => monday(days_of(year, 1, 4)) + (self.week - 1) * 7 + self.weekday - 1,
+            Way::DayOfYear if self.day_of_year > 337 + days_in_month(year, 2) => return Err(Failure::Text),
             Way::DayOfYear => days_of(year, 1, 1) + self.day_of_year - 1,
             Way::Month | Way::Year if self.day > days_in_month(year, self.month) => {
                 return Err(Failure::Text);

@@ -124,7 +124,11 @@ impl Builder {
             ColumnType::Decimal { .. } | ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. }
         ) || to.is_wide_integer();
         let words: ArrayRef = Arc::new(texts(items, |item, out| {
-            write::plain(item, out);
+            match item.kind() {
+                // Whole numbers have no fraction: it is cut.
+                Kind::Double(value) if to.is_wide_integer() => out.push_str(&format!("{:.0}", value.trunc())),
+                _ => write::plain(item, out),
+            }
             match item.kind() {
                 Kind::Text { .. } => true,
                 Kind::Int(_) | Kind::UInt(_) | Kind::Double(_) => numbers,

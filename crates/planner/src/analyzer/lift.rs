@@ -182,6 +182,9 @@ fn count(expr: &Expr) -> Result<u64> {
         Expr::Literal(ScalarValue::UInt32(Some(number)), _) => Some(u64::from(*number)),
         Expr::Literal(ScalarValue::UInt16(Some(number)), _) => Some(u64::from(*number)),
         Expr::Literal(ScalarValue::UInt8(Some(number)), _) => Some(u64::from(*number)),
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
+            text.strip_prefix(sql::reader::clauses::COUNT_MARK).and_then(|digits| digits.parse().ok())
+        }
         _ => None,
     };
     number.ok_or_else(|| not_a_count(&expr.to_string()))

@@ -367,18 +367,23 @@ fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
         (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }) => {
             if digits(a) < digits(b) { Ok((left_as(b)?, right)) } else { Ok((left, right_as(a)?)) }
         }
-        (DateTime { .. } | DateTime64 { .. }, _) if b.is_number() => {
-            Ok((left_as(&ColumnType::Int64)?, right))
-        }
-        (_, DateTime { .. } | DateTime64 { .. }) if a.is_number() => {
-            Ok((left, right_as(&ColumnType::Int64)?))
-        }
+        (DateTime { .. } | DateTime64 { .. }, _) if b.is_number() => Ok((left_as(&seconds_of(a, b))?, right)),
+        (_, DateTime { .. } | DateTime64 { .. }) if a.is_number() => Ok((left, right_as(&seconds_of(b, a))?)),
         // The layout of an IPv4 address is its number.
         (Ipv4, UInt32 | UInt64) | (UInt32 | UInt64, Ipv4) => Ok((left, right)),
         (Date | Date32 | Uuid | Ipv4 | Ipv6, _) | (_, Date | Date32 | Uuid | Ipv4 | Ipv6) => {
             Err(illegal_types(a, b))
         }
         _ => Ok((left, right)),
+    }
+}
+
+/// The type of numbers that a time is compared with this one as: with its fraction.
+fn seconds_of(moment: &ColumnType, number: &ColumnType) -> ColumnType {
+    match moment {
+        ColumnType::DateTime64 { .. } if is_float(number) => ColumnType::Float64,
+        ColumnType::DateTime64 { precision, .. } => ColumnType::Decimal { precision: 38, scale: *precision },
+        _ => ColumnType::Int64,
     }
 }
 

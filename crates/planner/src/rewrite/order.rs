@@ -3,9 +3,9 @@
 //! Invariant: a key that is a column of the result is named as the plan names it.
 
 use sql::Result;
-use sql::dialect::{call, name_of, plain_args};
+use sql::dialect::{call, name_of, plain_args, text};
 use sql::printer::label::label;
-use sql::reader::clauses::{LIMIT_BY, WITH_TIES};
+use sql::reader::clauses::{COUNT_MARK, LIMIT_BY, WITH_TIES};
 use sql::reader::head::ident;
 use sqlparser::ast::{
     Expr, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Value,
@@ -92,7 +92,11 @@ impl Rewriter {
                     args.extend(plain.map(|column| Expr::Identifier(ident(&column.output))));
                     continue;
                 }
-                args.push(if at < 2 { self.count(arg)? } else { self.order_expression(arg, columns)? });
+                args.push(if at < 2 {
+                    self.count(arg).map(marked)?
+                } else {
+                    self.order_expression(arg, columns)?
+                });
             }
             return Ok(call(&name_of(function), args));
         }
@@ -136,6 +140,17 @@ impl Rewriter {
             Expr::Value(value) if matches!(value.value, Value::Number(..)) => Ok(expr),
             _ => self.value(expr),
         }
+    }
+}
+
+/// A plain number as a text that no statement has: DataFusion would take a number for the column that is the same number.
+fn marked(count: Expr) -> Expr {
+    match &count {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => text(format!("{COUNT_MARK}{digits}")),
+            _ => count,
+        },
+        _ => count,
     }
 }
 

@@ -8,13 +8,11 @@ use sql::printer::label::{label, unique};
 use sql::reader::head::ident;
 use sql::{Result, SqlError, constant_column, constant_rows};
 use sqlparser::ast::{
-    BinaryOperator, Distinct, ExceptSelectItem, Expr, GroupByExpr, Ident, Join, JoinOperator, OrderBy, Query,
-    Select, SelectItem, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins,
-    WildcardAdditionalOptions,
+    BinaryOperator, Distinct, ExceptSelectItem, Expr, GroupByExpr, Ident, OrderBy, Query, Select, SelectItem,
+    SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 
 use crate::rewrite::aliases::{Scope, aggregates, names_column, with_expression};
-use crate::rewrite::array_join::together;
 use crate::rewrite::distinct::{distinct_first, push_key, with_distinct_on};
 use crate::rewrite::lower::{nested, operation, with_type};
 use crate::rewrite::order::{Column, Place, position};
@@ -148,10 +146,12 @@ impl Rewriter {
         let has_totals = totals::take(&mut select.group_by);
         having_as_where(&mut select);
         from_one(&mut select)?;
+        source::one_chain(&mut select.from);
         using_star::name_subqueries(&mut select.from);
         self.scope().starred = using_star::parts(&select.from);
         self.scope().using = using_star::joined_columns(&mut select);
-        select.from = self.from(std::mem::take(&mut select.from))?;
+        let from = std::mem::take(&mut select.from);
+        select.from = from.into_iter().map(|table| self.joined(table)).collect::<Result<_>>()?;
         self.scope().in_where = true;
         if select.prewhere.is_some() && select.from.iter().any(reads_final) {
             // It would choose among the rows of a key before they replace each other.
@@ -202,27 +202,6 @@ impl Rewriter {
             }
         }
         Ok((select, order))
-    }
-
-    /// FROM; an ARRAY JOIN behind several tables is of all of them.
-    fn from(&mut self, from: Vec<TableWithJoins>) -> Result<Vec<TableWithJoins>> {
-        let is_array_join = |join: &Join| {
-            let of = &join.join_operator;
-            matches!(of, JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin)
-        };
-        let several = from.len() > 1;
-        let mut from = from;
-        let last = from.last_mut().filter(|last| several && last.joins.last().is_some_and(is_array_join));
-        let arrays = last.map(|last| {
-            let first = last.joins.iter().position(is_array_join).unwrap_or(0);
-            last.joins.split_off(first)
-        });
-        if let Some(arrays) = arrays {
-            let mut all = together(from)?;
-            all.joins.extend(arrays);
-            from = vec![all];
-        }
-        from.into_iter().map(|table| self.joined(table)).collect()
     }
 
     /// The items and, for each, its column; `None` for a `*`.

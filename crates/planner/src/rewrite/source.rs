@@ -7,12 +7,26 @@ use sql::tables::functions::from_parts;
 use sql::tables::joins::constraint_mut;
 use sql::{PLACEHOLDER_DATABASE, Result};
 use sqlparser::ast::{
-    Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, SetExpr, Table, TableAlias, TableFactor,
-    TableWithJoins,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, SetExpr, Table, TableAlias,
+    TableFactor, TableWithJoins,
 };
 
 use crate::rewrite::Rewriter;
 use crate::rewrite::array_join::nested;
+
+/// `FROM a, b RIGHT JOIN c` as one chain of joins: a comma binds as tightly as JOIN, from the left.
+pub(crate) fn one_chain(from: &mut Vec<TableWithJoins>) {
+    if from.len() < 2 || from[1..].iter().all(|table| table.joins.is_empty()) {
+        return;
+    }
+    let rest = from.split_off(1);
+    let Some(first) = from.first_mut() else { return };
+    for table in rest {
+        let join_operator = JoinOperator::CrossJoin(JoinConstraint::None);
+        first.joins.push(Join { relation: table.relation, global: false, join_operator });
+        first.joins.extend(table.joins);
+    }
+}
 
 /// `ANY INNER JOIN` as `SEMI LEFT JOIN`, which has the columns of both tables, too.
 fn keep_left(strictness: &mut Expr) {

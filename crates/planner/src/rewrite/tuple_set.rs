@@ -8,7 +8,7 @@ use sql::{Result, SqlError};
 use sqlparser::ast::{BinaryOperator, Expr, Query, SelectItem, SetExpr, TableFactor};
 
 use crate::rewrite::Rewriter;
-use crate::rewrite::lower::{any_row, nested, not, operation};
+use crate::rewrite::lower::{nested, not, operation};
 
 impl Rewriter {
     pub(crate) fn tuple_in(&mut self, parts: Vec<Expr>, mut set: Query, negated: bool) -> Result<Expr> {
@@ -23,7 +23,10 @@ impl Rewriter {
                 None => equal,
             });
         }
-        let mut rows = sql::parse_query("SELECT 1 FROM (SELECT 1) AS `_set`")?;
+        // The planner knows EXISTS in conditions only.
+        let in_condition = self.scope().in_where;
+        let found = if in_condition { "1" } else { "count() > 0" };
+        let mut rows = sql::parse_query(&format!("SELECT {found} FROM (SELECT 1) AS `_set`"))?;
         if let SetExpr::Select(select) = rows.body.as_mut() {
             select.selection = condition;
             if let Some(TableFactor::Derived { subquery, .. }) =
@@ -32,9 +35,8 @@ impl Rewriter {
                 **subquery = set;
             }
         }
-        if !self.scope().in_where {
-            // The planner knows EXISTS in conditions only.
-            let exists = Expr::Subquery(Box::new(any_row(rows)?));
+        if !in_condition {
+            let exists = Expr::Subquery(Box::new(rows));
             return Ok(if negated { not(exists) } else { exists });
         }
         Ok(Expr::Exists { subquery: Box::new(rows), negated })

@@ -36,6 +36,12 @@ pub(crate) fn literal_as(
     if from == to {
         return Ok(Some(bare(&literal_array(value, from)?, to)?));
     }
+    if purpose == Purpose::Compare
+        && from.is_string()
+        && let Some(number) = beyond(value.try_as_str().flatten().unwrap_or_default(), to)
+    {
+        return Ok(Some(number));
+    }
     let default = SessionValues::default();
     let zone_matters =
         is_time(to) && (from.is_string() || matches!(from, ColumnType::Date | ColumnType::Date32));
@@ -77,13 +83,31 @@ fn text_as(
 ) -> Result<Option<ArrayRef>> {
     let text = value.try_as_str().flatten().unwrap_or_default();
     match to {
+        // A conversion reads over the time of day; a comparison would take one moment for another.
+        ColumnType::Date | ColumnType::Date32 if text.contains(':') => {
+            let message = format!("cannot convert string '{text}' to type {to}: it has a time of day");
+            Err(external(FunctionError::new(ErrorCode::TYPE_MISMATCH, message)))
+        }
         ColumnType::String => Ok(Some(text_array(text))),
         ColumnType::FixedString(_) => Ok(Some(text_array(text.trim_end_matches('\0')))),
-        // A name that the enum does not have equals none of its values; both compare as text then.
-        ColumnType::Enum8(names) | ColumnType::Enum16(names) if names.number(text).is_none() => Ok(None),
+        // A value may be given by its number. A name that the enum does not have equals none of its values; both compare
+        // as text then.
+        ColumnType::Enum8(names) | ColumnType::Enum16(names) if names.number(text).is_none() => {
+            match text.parse::<i16>().ok().filter(|number| names.name(*number).is_some()) {
+                Some(number) => {
+                    number_as(&ScalarValue::Int16(Some(number)), &ColumnType::Int16, to, purpose, session)
+                }
+                None => Ok(None),
+            }
+        }
         ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) | ColumnType::Nothing => Ok(None),
         _ if to.is_number() && purpose == Purpose::Member => {
             let tried = convert(value, from, &to.clone().nullable(), CastMode::OrNull, session)?;
+            let is_number = if to.is_integer() { is_whole(text) } else { text.trim().parse::<f64>().is_ok() };
+            if tried.null_count() > 0 && !is_number {
+                let message = format!("cannot convert string '{text}' to type {to}");
+                return Err(external(FunctionError::new(ErrorCode::TYPE_MISMATCH, message)));
+            }
             Ok((tried.null_count() == 0).then_some(tried))
         }
         _ => match convert(value, from, to, CastMode::Strict, session) {
@@ -106,6 +130,37 @@ fn text_as(
             }
         },
     }
+}
+
+/// The text as a number that the type of integers does not have, which a conversion would wrap: in a type that has both.
+fn beyond(text: &str, to: &ColumnType) -> Option<Expr> {
+    let number = text.parse::<i128>().ok()?;
+    let (least, greatest) = integer_range(to)?;
+    let is_digits = number.unsigned_abs() < 10_u128.pow(DIGITS_MAX.into());
+    let literal = Expr::Literal(ScalarValue::Decimal128(Some(number), DIGITS_MAX, 0), None);
+    (is_digits && !(least..=greatest).contains(&number)).then_some(literal)
+}
+
+fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Digits of the widest Decimal of 128 bits.
+const DIGITS_MAX: u8 = 38;
+
+fn integer_range(column_type: &ColumnType) -> Option<(i128, i128)> {
+    Some(match column_type {
+        ColumnType::UInt8 => (0, u8::MAX.into()),
+        ColumnType::UInt16 => (0, u16::MAX.into()),
+        ColumnType::UInt32 => (0, u32::MAX.into()),
+        ColumnType::UInt64 => (0, u64::MAX.into()),
+        ColumnType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        ColumnType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        ColumnType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        ColumnType::Int64 => (i64::MIN.into(), i64::MAX.into()),
+        _ => return None,
+    })
 }
 
 fn text_array(text: &str) -> ArrayRef {
@@ -137,12 +192,7 @@ fn number_as(
             exact(value, from, &plain, session)
         }
         // A number that is no time of the type is none of its values, also where a conversion would take the nearest.
-        _ if is_time(to) && from.is_integer() => {
-            let made = convert(value, from, to, CastMode::Strict, session)?;
-            let time = ScalarValue::try_from_array(&made, 0)?;
-            let back = convert(&time, to, from, CastMode::Strict, session)?;
-            Ok((ScalarValue::try_from_array(&back, 0)? == *value).then_some(made))
-        }
+        _ if is_time(to) && from.is_integer() => exact(value, from, to, session),
         // The elements of IN are days since 1970; `=` compares no date with a number.
         ColumnType::Date if purpose == Purpose::Member && from.is_integer() => {
             days(value, from, (&ColumnType::UInt16, to), session)

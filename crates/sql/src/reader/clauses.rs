@@ -15,6 +15,9 @@ use crate::reader::tokens::is_word;
 
 /// Stands behind the keys of ORDER BY for `LIMIT n BY key, ..`: takes n, the rows to skip, the keys.
 pub const LIMIT_BY: &str = "_limitBy";
+
+/// Begins a count that is a text within a mark.
+pub const COUNT_MARK: char = '\u{1}';
 /// Stands there for `LIMIT n WITH TIES`: takes n and the rows to skip.
 pub const WITH_TIES: &str = "_withTies";
 /// Stands there for WITH FILL of a key: takes the key's place among the keys, FROM, TO and STEP, each maybe NULL.

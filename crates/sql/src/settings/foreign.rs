@@ -36,7 +36,7 @@ input_format_binary_read_json_as_string Bool, "0", Refused, "How JSON columns ar
 format_binary_max_object_size   UInt64, "100000", NoEffect, "Most paths of a JSON column.";
 output_format_binary_write_json_as_string Bool, "0", Refused, "How JSON columns are written.";
 output_format_native_write_json_as_string Bool, "0", Refused, "How JSON columns are written.";
-output_format_native_use_flattened_dynamic_and_json_serialization Bool, "0", Refused, "How Dynamic columns are written.";
+output_format_native_use_flattened_dynamic_and_json_serialization Bool, "0", NoEffect, "How Dynamic columns are written.";
 input_format_parquet_dictionary_filter_push_down UInt64, "1048576", NoEffect, "Whether row groups are skipped by their dictionaries.";
 input_format_parquet_memory_low_watermark Bytes, "2097152", NoEffect, "Memory up to which more is read ahead.";
 input_format_parquet_memory_high_watermark Bytes, "4294967296", NoEffect, "Memory from which nothing is read ahead.";
