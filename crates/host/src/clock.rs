@@ -48,7 +48,12 @@ impl Clock for SystemClock {
     }
 
     fn sleep(&self, duration: Duration) {
-        std::thread::sleep(duration);
+        let sleep = || std::thread::sleep(duration);
+        // A thread that computes has other tasks waiting: another thread takes them meanwhile.
+        match tokio::runtime::Handle::try_current().map(|handle| handle.runtime_flavor()) {
+            Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(sleep),
+            _ => sleep(),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ pub mod objects;
 pub mod folder_objects;
 mod writeback;
 pub mod system_disk;
+mod disk_space;
 pub mod memory;
 pub mod faults;
 pub mod process;
@@ -25,6 +26,7 @@ pub mod sim;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::{DirEntry, Disk, DiskFile, DiskRead, create_dir_all_synced, read_all, replace_file};
+pub use disk_space::{DiskSpace, disk_space};
 pub use faults::{FaultAction, Faults};
 pub use folder_objects::FolderObjects;
 pub use guarded::guarded;

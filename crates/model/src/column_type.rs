@@ -240,6 +240,27 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
+/// What a backslash and a character say in a text of SQL; one that says nothing keeps its backslash.
+pub(crate) fn push_escaped(escaped: char, out: &mut String) {
+    let said = match escaped {
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'e' => '\u{1b}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\u{b}',
+        '0' => '\0',
+        '\\' | '\'' | '"' | '`' | '/' | '=' => escaped,
+        _ => {
+            out.push('\\');
+            escaped
+        }
+    };
+    out.push(said);
+}
+
 /// The units that intervals count, as the names of their types have them.
 pub const INTERVAL_UNITS: [&str; 11] = [
     "Nanosecond",

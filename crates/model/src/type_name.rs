@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::column_type::{ColumnType, EnumValues, StateType, TupleElement, is_interval_name};
+use crate::column_type::{ColumnType, EnumValues, StateType, TupleElement, is_interval_name, push_escaped};
 use crate::type_aliases;
 
 /// Deepest nesting of types accepted; see [`ColumnType::nesting`].
@@ -487,27 +487,6 @@ fn plain(name: &str) -> Option<ColumnType> {
         _ => return type_aliases::plain(name),
     };
     Some(own)
-}
-
-/// What a backslash and a character say in a text of SQL; one that says nothing keeps its backslash.
-fn push_escaped(escaped: char, out: &mut String) {
-    let said = match escaped {
-        'a' => '\u{7}',
-        'b' => '\u{8}',
-        'e' => '\u{1b}',
-        'f' => '\u{c}',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'v' => '\u{b}',
-        '0' => '\0',
-        '\\' | '\'' | '"' | '`' | '/' | '=' => escaped,
-        _ => {
-            out.push('\\');
-            escaped
-        }
-    };
-    out.push(said);
 }
 
 #[cfg(test)]

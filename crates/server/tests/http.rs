@@ -246,6 +246,13 @@ fn both_systems_of_compression_work_both_ways() {
     assert_eq!((back.status, sum().as_str()), (200, "500000\t124999750000\n"), "{}", back.text());
     let damaged = running.ask("POST", "/?decompress=1", &[], b"SELECT 1 and more bytes than a header has");
     assert_ne!(damaged.status, 200);
+    // Errors come as the answer would have come.
+    let failed = running.ask("POST", "/?compress=1", &[], b"SELECT * FROM nowhere");
+    assert_eq!((failed.status, code(&failed)), (404, Some("60")));
+    assert_eq!(failed.body()[16], 0x82, "LZ4 behind its checksum: {}", failed.text());
+    let failed = running.ask("POST", "/", &[("Accept-Encoding", "gzip")], b"SELECT * FROM nowhere");
+    assert_eq!((code(&failed), failed.header("content-encoding")), (Some("60"), Some("gzip")));
+    assert_eq!(failed.body()[..2], [0x1f, 0x8b]);
     let unknown = running.ask("POST", "/", &[("Content-Encoding", "sdch")], b"SELECT 1");
     assert_eq!(code(&unknown), Some("89"));
 }

@@ -119,6 +119,8 @@ pub struct JsonReading {
     pub ignore_unknown_elements: bool,
     /// `""` is the default of every type but texts.
     pub empty_as_default: bool,
+    /// Members of an object fill the columns that have its name and theirs.
+    pub imports_nested: bool,
     /// Brackets in brackets of one value; 0 for any number.
     pub depth_max: usize,
 }
@@ -134,6 +136,7 @@ impl Default for JsonReading {
             missing_elements_as_defaults: true,
             ignore_unknown_elements: true,
             empty_as_default: false,
+            imports_nested: false,
             depth_max: 1000,
         }
     }
@@ -153,6 +156,7 @@ impl JsonReading {
         lookup
             .flag("input_format_json_ignore_unknown_keys_in_named_tuple", &mut self.ignore_unknown_elements);
         lookup.flag("input_format_json_empty_as_default", &mut self.empty_as_default);
+        lookup.flag("input_format_import_nested_json", &mut self.imports_nested);
         lookup.number("input_format_json_max_depth", &mut self.depth_max);
     }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ::parquet::arrow::ArrowWriter;
 use ::parquet::arrow::arrow_writer::ArrowWriterOptions;
+use ::parquet::arrow::{ArrowWriter, add_encoded_arrow_schema_to_metadata};
 use ::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use model::ErrorCode;
 
 use super::foreign::{self, Layout};
@@ -65,6 +65,24 @@ fn compression(name: &str) -> Result<Compression, FormatError> {
     })
 }
 
+/// The schema as readers are told it: how texts lie in memory here is nothing to them, and not all of them know views.
+fn without_views(schema: &Schema) -> Schema {
+    let fields: Vec<FieldRef> = schema.fields().iter().map(without_view).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+fn without_view(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        DataType::List(item) => DataType::List(without_view(item)),
+        DataType::Map(entries, is_sorted) => DataType::Map(without_view(entries), *is_sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(without_view).collect()),
+        _ => return Arc::clone(field),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
 fn failed(error: impl std::fmt::Display) -> FormatError {
     FormatError::new(ErrorCode::CANNOT_WRITE_TO_FILE_DESCRIPTOR, error.to_string())
 }
@@ -77,7 +95,9 @@ impl RowWriter for ParquetWriter {
     fn start(&mut self, schema: &SchemaRef, _: &mut Vec<u8>) -> Result<(), FormatError> {
         self.columns = Columns::of(schema);
         let schema = foreign::schema(&self.columns.names, &self.columns.types, self.layout);
-        let options = ArrowWriterOptions::new().with_properties(self.properties.clone());
+        let mut properties = self.properties.clone();
+        add_encoded_arrow_schema_to_metadata(&without_views(&schema), &mut properties);
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         let options = match described(&schema, &self.columns.types).map_err(failed)? {
             Some(described) => options.with_parquet_schema(described),
             None => options,

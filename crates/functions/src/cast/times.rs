@@ -161,9 +161,9 @@ impl Caster {
         let (from_digits, to_digits) = (digits_of(column.from), digits_of(column.to));
         if matches!(column.to, ColumnType::DateTime { .. }) {
             let per_second = power_of_ten(from_digits);
-            let (is_finer, stops) = (from_digits > 0, self.stops_at_ends());
+            let (is_same, stops) = (matches!(column.from, ColumnType::DateTime { .. }), self.stops_at_ends());
             let seconds = ticks.unary::<_, Int64Type>(|tick| match tick.div_euclid(per_second) {
-                _ if !is_finer => tick,
+                _ if is_same => tick,
                 seconds if stops => seconds.clamp(0, SECONDS_MAX),
                 seconds => wrap_seconds(seconds),
             });

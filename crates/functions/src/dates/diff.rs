@@ -74,7 +74,7 @@ fn difference(name: &'static str, whole: bool) -> ScalarFunction {
         let (a, b) = (Locals::new(call, 1, 3)?, Locals::new(call, 2, 3)?);
         call.each::<arrow::datatypes::Int64Type>(|row| {
             if !whole {
-                return Ok(boundary(&b, row, unit) - boundary(&a, row, unit));
+                return Ok(boundary(&b, row, unit).wrapping_sub(boundary(&a, row, unit)));
             }
             Ok(if a.ticks_at(row, 9) <= b.ticks_at(row, 9) {
                 whole_units((&a, row), (&b, row), unit)

@@ -99,7 +99,7 @@ fn end_part(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
             let piece = match (left, count) {
                 (true, count) => part(text, utf8, 1, Some(count)),
                 (false, 0) => Cow::Borrowed(""),
-                (false, count) if count < 0 => part(text, utf8, 1 - count, None),
+                (false, count) if count < 0 => part(text, utf8, 1_i64.saturating_sub(count), None),
                 (false, count) => {
                     let units = units(text, utf8);
                     let count = count.min(i64::try_from(units).unwrap_or(i64::MAX));

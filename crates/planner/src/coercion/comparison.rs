@@ -175,6 +175,10 @@ pub(super) fn compare_key(
 
 /// Arrow has NaN in order with the numbers; in ClickHouse it equals nothing and is neither less nor greater.
 fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Result<Expr> {
+    // Whatever it is compared with, the answer is NULL.
+    if [&left, &right].into_iter().any(|side| literal_of(side).is_some_and(ScalarValue::is_null)) {
+        return Ok(binary(left, op, right));
+    }
     let mut tests = vec![];
     for (side, other) in [(&left, &right), (&right, &left)] {
         if may_be_nan(side, schema)? {

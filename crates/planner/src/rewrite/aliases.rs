@@ -1,6 +1,6 @@
 //! What names mean besides columns: `WITH expr AS name`, `SELECT expr AS name`, `(expr AS name)`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use model::ErrorCode;
@@ -38,6 +38,8 @@ pub(crate) struct Scope {
     pub(crate) using: Vec<Joined>,
     /// The names of the tables of its FROM.
     pub(crate) tables: Vec<String>,
+    /// Columns that ORDER BY names with their tables.
+    pub(crate) ordered: BTreeSet<String>,
     /// The windows of the SELECT, as written.
     pub(crate) windows: Vec<(String, WindowSpec)>,
     /// Columns that ARRAY JOIN makes, which no alias hides; true of those that stand where their array stood.

@@ -2,6 +2,9 @@
 //!
 //! Invariant: a key that is a column of the result is named as the plan names it.
 
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
 use sql::Result;
 use sql::dialect::{call, name_of, plain_args, text};
 use sql::printer::label::label;
@@ -9,6 +12,7 @@ use sql::reader::clauses::{COUNT_MARK, LIMIT_BY, WITH_TIES};
 use sql::reader::head::ident;
 use sqlparser::ast::{
     Expr, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Value,
+    visit_expressions,
 };
 
 use crate::rewrite::Rewriter;
@@ -152,6 +156,18 @@ fn marked(count: Expr) -> Expr {
         },
         _ => count,
     }
+}
+
+/// The columns that keys name together with a table.
+pub(crate) fn named_with_tables(order: &OrderBy) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let _ = visit_expressions(order, |expr| {
+        if let Expr::CompoundIdentifier(parts) = expr {
+            names.extend(parts.last().map(|part| part.value.clone()));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    names
 }
 
 fn is_all(name: &Ident) -> bool {

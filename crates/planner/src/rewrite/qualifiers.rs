@@ -23,6 +23,8 @@ struct Renaming<'a> {
 #[derive(Default)]
 struct Scope {
     visible: Vec<String>,
+    /// Names without an alias, by their parts.
+    whole: Vec<Vec<String>>,
     /// Names that an alias hides: the parts as written, and the alias.
     hidden: Vec<(Vec<String>, Ident)>,
 }
@@ -47,7 +49,10 @@ impl Scope {
                         self.visible.push(alias.name.value.clone());
                         self.hidden.push((parts, alias.name.clone()));
                     }
-                    None => self.visible.extend(parts.into_iter().next_back()),
+                    None => {
+                        self.visible.extend(parts.last().cloned());
+                        self.whole.push(parts);
+                    }
                 }
             }
             TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. } => {
@@ -70,13 +75,18 @@ impl Renaming<'_> {
             if scope.visible.contains(&first.value) {
                 return None;
             }
+            let is_of = |name: &[String]| {
+                let database = name.iter().rev().nth(1).map_or(self.current_database, String::as_str);
+                parts.len() > 2 && name.last() == Some(&second.value) && database == first.value
+            };
+            if scope.whole.iter().any(|name| is_of(name)) {
+                return None;
+            }
             for (name, alias) in &scope.hidden {
-                let (table, database) = (name.last(), name.iter().rev().nth(1).map(String::as_str));
-                let database = database.unwrap_or(self.current_database);
-                if parts.len() > 2 && table == Some(&second.value) && database == first.value {
+                if is_of(name) {
                     return Some((2, alias));
                 }
-                if table == Some(&first.value) {
+                if name.last() == Some(&first.value) {
                     return Some((1, alias));
                 }
             }

@@ -15,7 +15,7 @@ use sqlparser::ast::{
 use crate::rewrite::aliases::{Scope, aggregates, names_column, with_expression};
 use crate::rewrite::distinct::{distinct_first, push_key, with_distinct_on};
 use crate::rewrite::lower::{nested, operation, with_type};
-use crate::rewrite::order::{Column, Place, position};
+use crate::rewrite::order::{Column, Place, named_with_tables, position};
 use crate::rewrite::paging::paged;
 use crate::rewrite::recursive::widen;
 use crate::rewrite::unions::with_last;
@@ -168,6 +168,7 @@ impl Rewriter {
             (one, other) => one.or(other),
         };
         select.named_window = self.windows(std::mem::take(&mut select.named_window))?;
+        self.scope().ordered = order.as_ref().map(named_with_tables).unwrap_or_default();
         let (columns, items) = self.items(std::mem::take(&mut select.projection), outermost)?;
         select.projection = items;
         select.group_by = self.group_by(select.group_by, &columns)?;
@@ -254,7 +255,9 @@ impl Rewriter {
                 None => self.value(written.clone())?,
             };
             let is_column = matches!(lowered, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
-            let clashes = !taken.insert(named.clone()) || (any_star && outermost && is_column);
+            // `SELECT -t.id AS id .. ORDER BY t.id` means two columns.
+            let is_beside = outermost && !is_column && self.scope().ordered.contains(&named);
+            let clashes = !taken.insert(named.clone()) || (any_star && outermost && is_column) || is_beside;
             let output = if clashes { unique(&named, position) } else { named.clone() };
             let keeps_name = !clashes && matches!(&lowered, Expr::Identifier(name) if name.value == named);
             let planned = if outermost { lowered.clone() } else { with_type(lowered.clone()) };

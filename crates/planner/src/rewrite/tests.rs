@@ -168,14 +168,14 @@ fn worded_forms_and_sets() {
 fn limits_by_keys_stand_behind_the_order() {
     check(
         "SELECT a, b FROM t ORDER BY a LIMIT 1, 2 BY b, a + 1 LIMIT 5",
-        "SELECT a, b FROM t ORDER BY a NULLS LAST, _limitBy(2, 1, b, a + 1) NULLS LAST LIMIT 5",
+        "SELECT a, b FROM t ORDER BY a NULLS LAST, _limitBy('~2', '~1', b, a + 1) NULLS LAST LIMIT 5",
     );
-    check("SELECT a FROM t LIMIT 1 BY a", "SELECT a FROM t ORDER BY _limitBy(1, 0, a) NULLS LAST");
+    check("SELECT a FROM t LIMIT 1 BY a", "SELECT a FROM t ORDER BY _limitBy('~1', '~0', a) NULLS LAST");
     check(
         "SELECT a FROM t ORDER BY a LIMIT 2 WITH TIES",
-        "SELECT a FROM t ORDER BY a NULLS LAST, _withTies(2, 0) NULLS LAST",
+        "SELECT a FROM t ORDER BY a NULLS LAST, _withTies('~2', '~0') NULLS LAST",
     );
-    check("SELECT DISTINCT ON (b) a FROM t", "SELECT a FROM t ORDER BY _limitBy(1, 0, b) NULLS LAST");
+    check("SELECT DISTINCT ON (b) a FROM t", "SELECT a FROM t ORDER BY _limitBy('~1', '~0', b) NULLS LAST");
     check(
         "SELECT DISTINCT a FROM t ORDER BY b",
         "SELECT a FROM t ORDER BY b NULLS LAST, _distinctBy(a) NULLS LAST",

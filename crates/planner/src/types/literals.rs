@@ -134,11 +134,16 @@ fn text_as(
 
 /// The text as a number that the type of integers does not have, which a conversion would wrap: in a type that has both.
 fn beyond(text: &str, to: &ColumnType) -> Option<Expr> {
-    let number = text.parse::<i128>().ok()?;
+    if !is_whole(text) {
+        return None;
+    }
+    // Whatever has more digits is beyond all of these types in the same way.
+    let most = 10_i128.pow(DIGITS_MAX.into()) - 1;
+    let end = if text.starts_with('-') { -most } else { most };
+    let number = text.parse::<i128>().unwrap_or(end).clamp(-most, most);
     let (least, greatest) = integer_range(to)?;
-    let is_digits = number.unsigned_abs() < 10_u128.pow(DIGITS_MAX.into());
     let literal = Expr::Literal(ScalarValue::Decimal128(Some(number), DIGITS_MAX, 0), None);
-    (is_digits && !(least..=greatest).contains(&number)).then_some(literal)
+    (!(least..=greatest).contains(&number)).then_some(literal)
 }
 
 fn is_whole(text: &str) -> bool {

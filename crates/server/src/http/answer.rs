@@ -65,7 +65,8 @@ pub(crate) struct Job {
 
 /// Runs a statement and sends its answer; the first of it, with its head, to `client`.
 pub(crate) async fn run(job: Job, client: oneshot::Sender<Response<Body>>) -> Ended {
-    let Job { door, mut lease, guests, request, wanted, seat, texts, head, user, reads_only } = job;
+    let Job { door, mut lease, guests, request, wanted, seat, texts, mut head, user, reads_only } = job;
+    head.compress_errors(wanted.blocks, wanted.coding);
     let _held = texts;
     let progress = Arc::clone(&request.progress);
     let mut client = Client::Waits(client);

@@ -10,6 +10,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 use crate::door::Door;
 use crate::http::body::Body;
+use crate::http::encoding::Encoding;
 use crate::http::failure::{status_of, text_of};
 
 const QUERY_ID: HeaderName = HeaderName::from_static("x-clickhouse-query-id");
@@ -48,6 +49,8 @@ pub(crate) struct Head {
     tag: String,
     format: Option<FormatKind>,
     coding: Option<&'static str>,
+    /// How the text of an error is compressed: in blocks, or by one of HTTP's codings.
+    of_errors: (bool, Option<&'static str>),
     warnings: Vec<String>,
     started: Duration,
 }
@@ -74,6 +77,7 @@ impl Head {
             tag: door.new_tag(),
             format: None,
             coding: None,
+            of_errors: (false, None),
             warnings: Vec::new(),
             started: door.host.clock.monotonic(),
             door: Arc::clone(door),
@@ -104,6 +108,11 @@ impl Head {
     /// There are rows, in this format, compressed so.
     pub(crate) fn describe(&mut self, format: FormatKind, coding: Option<&'static str>) {
         (self.format, self.coding) = (Some(format), coding);
+    }
+
+    /// Errors come as the answer would have come, as from ClickHouse: its drivers read them so.
+    pub(crate) fn compress_errors(&mut self, blocks: bool, coding: Option<&'static str>) {
+        self.of_errors = (blocks, coding);
     }
 
     /// What the statement accepted and did not do.
@@ -151,13 +160,30 @@ impl Head {
         response
     }
 
-    /// The answer of a statement that failed before anything was sent. Never compressed: clients try both.
+    /// The answer of a statement that failed before anything was sent.
     pub(crate) fn failure(&self, error: &Error) -> Response<Body> {
-        let mut response = self.bare(Body::whole(text_of(error)), status_of(error.code));
+        let text = text_of(error);
+        let packed = self.packed(text.as_bytes());
+        let coding = packed.as_ref().and_then(|(_, coding)| *coding);
+        let body = packed.map_or_else(|| Body::whole(text), |(bytes, _)| Body::whole(bytes));
+        let mut response = self.bare(body, status_of(error.code));
         let headers = response.headers_mut();
+        if let Some(coding) = coding {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding));
+            headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        }
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=UTF-8"));
         headers.insert(EXCEPTION_CODE, HeaderValue::from(error.code.number()));
         response
+    }
+
+    /// The text as it was asked for, and HTTP's name for that; `None` where it stays as it is.
+    fn packed(&self, text: &[u8]) -> Option<(Vec<u8>, Option<&'static str>)> {
+        let (blocks, coding) = self.of_errors;
+        let mut encoding = Encoding::new(blocks, coding).ok().filter(|encoding| !encoding.is_plain())?;
+        let mut packed = Vec::new();
+        let done = encoding.push(text, &mut packed).and_then(|()| encoding.finish(&mut packed));
+        done.ok().map(|()| (packed, encoding.http_name()))
     }
 
     fn bare(&self, body: Body, status: StatusCode) -> Response<Body> {

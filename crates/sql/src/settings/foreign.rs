@@ -32,9 +32,9 @@ input_format_allow_seeks        Bool, "1", NoEffect, "Whether files may be read 
 input_format_max_block_size_bytes Bytes, "0", NoEffect, "Bytes of a block read from a format.";
 input_format_connection_handling Bool, "0", Refused, "Whether rows that arrived are kept when a connection breaks.";
 input_format_binary_max_type_complexity UInt64, "1000", NoEffect, "Deepest type of a binary format.";
-input_format_binary_read_json_as_string Bool, "0", Refused, "How JSON columns are read.";
+input_format_binary_read_json_as_string Bool, "0", NoEffect, "How JSON columns are read.";
 format_binary_max_object_size   UInt64, "100000", NoEffect, "Most paths of a JSON column.";
-output_format_binary_write_json_as_string Bool, "0", Refused, "How JSON columns are written.";
+output_format_binary_write_json_as_string Bool, "0", NoEffect, "How JSON columns are written.";
 output_format_native_write_json_as_string Bool, "0", Refused, "How JSON columns are written.";
 output_format_native_use_flattened_dynamic_and_json_serialization Bool, "0", NoEffect, "How Dynamic columns are written.";
 input_format_parquet_dictionary_filter_push_down UInt64, "1048576", NoEffect, "Whether row groups are skipped by their dictionaries.";

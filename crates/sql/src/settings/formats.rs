@@ -54,7 +54,7 @@ input_format_json_named_tuples_as_objects Bool, "1", NoEffect, "How named tuples
 input_format_json_try_infer_named_tuples_from_objects Bool, "1", Obeyed, "Whether objects are inferred as tuples, or as text.";
 input_format_json_try_infer_numbers_from_strings Bool, "0", Obeyed, "Whether numbers in quotes are inferred as numbers.";
 input_format_json_infer_incomplete_types_as_strings Bool, "1", Obeyed, "Whether a column of NULLs is a String.";
-input_format_import_nested_json Bool, "0", Refused, "Whether nested objects fill Nested columns.";
+input_format_import_nested_json Bool, "0", Obeyed, "Whether members of objects fill the columns of Nested, or any column a.b.";
 input_format_parquet_preserve_order Bool, "0", Refused, "Whether row groups come in the file's order.";
 input_format_parquet_max_block_size UInt64, "65409", NoEffect, "Rows of a block read from Parquet.";
 input_format_parquet_case_insensitive_column_matching Bool, "0", Obeyed, "Whether names match in any case.";

@@ -2,10 +2,11 @@
 
 use boundary::error::Error;
 use catalog::Snapshot;
-use model::{ColumnType, DefaultKind, TableDef};
+use model::{ColumnType, TableDef};
 
-use super::{NAMES, SystemTable, columns_in, derived_names};
+use super::{SystemTable, columns_in, derived_names, names};
 use ::tables::system_rows::rows::{Cell, RowBuilder};
+use ::tables::system_rows::shown_default::default_of;
 use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 use tables::temporary::TemporaryTables;
 
@@ -38,18 +39,6 @@ pub(super) const TABLE: SystemTable = SystemTable {
     fill: |_, execution, rows| fill(&execution.snapshot, &execution.temporary, rows),
 };
 
-/// (kind, expression) of a column's default as DESCRIBE shows them.
-pub(crate) fn default_of(def: &TableDef, column: &model::ColumnDef) -> (String, String) {
-    let Some((kind, text)) = &column.default else { return (String::new(), String::new()) };
-    let kind = match kind {
-        DefaultKind::Default => "DEFAULT",
-        DefaultKind::Materialized => "MATERIALIZED",
-        DefaultKind::Alias => "ALIAS",
-        DefaultKind::Ephemeral => "EPHEMERAL",
-    };
-    (kind.to_owned(), sql::display_expression(text, def))
-}
-
 fn fill(snapshot: &Snapshot, temporary: &TemporaryTables, rows: &mut RowBuilder) -> Result<(), Error> {
     for database in snapshot.databases() {
         for table in snapshot.tables(database.id) {
@@ -59,15 +48,16 @@ fn fill(snapshot: &Snapshot, temporary: &TemporaryTables, rows: &mut RowBuilder)
     for table in temporary.all() {
         push_table(rows, "", &table.def)?;
     }
-    let derived = std::iter::once((SYSTEM, NAMES))
-        .chain(INFORMATION_SCHEMA.into_iter().map(|database| (database, derived_names::NAMES)));
+    let of_schemas = || derived_names::NAMES.iter().copied().collect();
+    let derived = std::iter::once((SYSTEM, names()))
+        .chain(INFORMATION_SCHEMA.into_iter().map(|database| (database, of_schemas())));
     for (database, tables) in derived {
         for table in tables {
             for (position, (name, column_type)) in columns_in(database, table).into_iter().enumerate() {
                 let [octets, precision, radix, scale, datetime] = measures(&column_type);
                 rows.push_some([
                     ("database", database.into()),
-                    ("table", (*table).into()),
+                    ("table", table.into()),
                     ("name", name.into()),
                     ("type", column_type.to_string().into()),
                     ("position", (position + 1).into()),
@@ -129,7 +119,7 @@ fn push_column(
 /// of a number, then that of a time. ClickHouse says nothing of Nullable types.
 fn measures(column_type: &ColumnType) -> [Cell; 5] {
     let (mut octets, mut number, mut datetime) = (None, None, None);
-    match column_type {
+    match column_type.value_type() {
         ColumnType::FixedString(length) => octets = Some(u64::from(*length)),
         ColumnType::UInt8 | ColumnType::Int8 | ColumnType::Bool => number = Some((8, 2, 0)),
         ColumnType::UInt16 | ColumnType::Int16 => number = Some((16, 2, 0)),

@@ -2,9 +2,11 @@
 //!
 //! Invariant: a system table is made when a statement names it and does not change while the statement runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use arrow::datatypes::Schema;
 use boundary::error::Error;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
@@ -17,13 +19,13 @@ use ::tables::reserved::{SYSTEM, is_derived};
 
 mod storage;
 mod derived_names;
+mod one_server;
+mod columns;
 
 mod abilities;
 mod clusters;
-mod columns;
 mod databases;
 mod errors;
-mod kept;
 mod exports;
 mod load_rejected_rows;
 pub(crate) mod loads;
@@ -39,7 +41,8 @@ mod users;
 pub(crate) mod information_schema;
 
 use ::tables::system_rows::rows::{self, Columns, RowBuilder};
-pub(crate) use columns::default_of;
+pub(crate) use ::tables::system_rows::shown_default::default_of;
+use ::tables::system_rows::unfilled;
 
 /// Columns and content of one system table.
 pub(crate) struct SystemTable {
@@ -49,12 +52,23 @@ pub(crate) struct SystemTable {
 
 impl SystemTable {
     fn batch(&self, services: &Services, execution: &Execution) -> Result<RecordBatch, Error> {
+        if self.columns.is_empty() {
+            return Ok(RecordBatch::new_empty(Arc::new(Schema::empty())));
+        }
         rows::batch(self.columns, |rows| (self.fill)(services, execution, rows))
     }
+
+    /// One about what does not exist here.
+    const EMPTY: SystemTable = SystemTable { columns: &[], fill: |_, _, _| Ok(()) };
 }
 
-/// Every name `system.<name>` resolves.
-pub(crate) const NAMES: &[&str] = &[
+/// Every name `system.<name>` resolves, in order.
+pub(crate) fn names() -> BTreeSet<&'static str> {
+    NAMES.iter().copied().chain(unfilled::tables()).collect()
+}
+
+/// Of tables that are filled.
+const NAMES: &[&str] = &[
     "asynchronous_metrics",
     "build_options",
     "clusters",
@@ -63,6 +77,7 @@ pub(crate) const NAMES: &[&str] = &[
     "data_type_families",
     "databases",
     "detached_tables",
+    "disks",
     "errors",
     "events",
     "exports",
@@ -83,15 +98,19 @@ pub(crate) const NAMES: &[&str] = &[
     "one",
     "part_log",
     "parts",
+    "parts_columns",
     "processes",
     "projections",
     "query_log",
     "schema_inference_cache",
     "settings",
+    "settings_profiles",
+    "storage_policies",
     "table_engines",
     "table_functions",
     "tables",
     "time_zones",
+    "user_directories",
     "users",
     "zeros",
     "zeros_mt",
@@ -101,10 +120,11 @@ fn definition(name: &str) -> Option<SystemTable> {
     Some(match name {
         "columns" => columns::TABLE,
         "databases" => databases::TABLE,
-        "data_skipping_indices" => kept::INDEXES,
-        "projections" => kept::PROJECTIONS,
+        "data_skipping_indices" => storage::INDEXES,
+        "projections" => storage::PROJECTIONS,
         "detached_tables" => tables::DETACHED,
         "nodes" => clusters::NODES,
+        "disks" => one_server::DISKS,
         "errors" => errors::TABLE,
         "exports" => exports::TABLE,
         "load_files" => loads::FILES,
@@ -116,24 +136,31 @@ fn definition(name: &str) -> Option<SystemTable> {
         "named_collections" => named_collections::TABLE,
         "one" => one::TABLE,
         "part_log" => storage::part_log::TABLE,
-        "parts" => storage::parts::TABLE,
+        "parts" => storage::PARTS,
+        "parts_columns" => storage::PARTS_COLUMNS,
         "processes" => processes::TABLE,
         "query_log" => query_log::TABLE,
         "schema_inference_cache" => schema_inference_cache::TABLE,
+        "settings_profiles" => one_server::SETTINGS_PROFILES,
+        "storage_policies" => one_server::STORAGE_POLICIES,
         "tables" => tables::TABLE,
+        "user_directories" => one_server::USER_DIRECTORIES,
         "asynchronous_metrics" => metrics::ASYNCHRONOUS,
         "clusters" => clusters::CLUSTERS,
         "events" => metrics::EVENTS,
         "metrics" => metrics::METRICS,
         "users" => users::TABLE,
-        _ => return abilities::definition(name),
+        _ => {
+            let empty = unfilled::is_known(name).then_some(SystemTable::EMPTY);
+            return abilities::definition(name).or(empty);
+        }
     })
 }
 
 /// Whether a database made up from live state has this table.
 pub(crate) fn has_table(database: &str, name: &str) -> bool {
     match database {
-        SYSTEM => NAMES.contains(&name),
+        SYSTEM => NAMES.contains(&name) || unfilled::is_known(name),
         _ => is_derived(database) && derived_names::NAMES.contains(&name),
     }
 }
@@ -153,7 +180,8 @@ pub(crate) fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
         return vec![(range.column.to_owned(), of)];
     }
     let Some(table) = definition(name) else { return Vec::new() };
-    table.columns.iter().map(|(column, of)| ((*column).to_owned(), rows::column_type(of))).collect()
+    let filled = table.columns.iter().map(|(column, of)| ((*column).to_owned(), rows::column_type(of)));
+    filled.chain(unfilled::columns_of(name)).collect()
 }
 
 /// The rows of a table that never ends.
@@ -176,6 +204,6 @@ pub(crate) fn table(
         return Ok(Some(numbers_table(range, &execution.progress.source)?));
     }
     let Some(table) = definition(name) else { return Ok(None) };
-    let batch = table.batch(services, execution)?;
+    let batch = unfilled::completed(name, table.batch(services, execution)?)?;
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
 }

@@ -7,7 +7,7 @@ use boundary::secrets::redaction::shown_engine;
 use catalog::{Snapshot, TableState};
 use model::{MergeMode, TableDef, TableEngine};
 
-use super::{NAMES, SystemTable, derived_names};
+use super::{SystemTable, derived_names, names};
 use crate::context::services::Services;
 use ::tables::system_rows::rows::{Cell, RowBuilder};
 use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
@@ -90,7 +90,7 @@ fn fill(
     for table in temporary.all() {
         push_table(services, temporary, rows, "", &table)?;
     }
-    for name in NAMES {
+    for name in names() {
         push_derived(rows, SYSTEM, name, &format!("System{}", in_camel_case(name)))?;
     }
     for database in INFORMATION_SCHEMA {

@@ -161,21 +161,28 @@ pub(super) fn append<'a>(
         }
         Store::Text { .. } => texts(column, store, cells),
         Store::List { .. } | Store::Map { .. } | Store::Tuple { .. } | Store::Nothing(_) => {
-            for (index, cell) in cells.enumerate() {
-                let at = |error| CellError { index, error };
-                if column.is_default(cell).map_err(at)? {
-                    store.push_default();
-                } else {
-                    let json = column.options.json;
-                    let bracketed = csv::bracketed(cell, column.options, store).map_err(at)?;
-                    let cell = bracketed.as_deref().map_or(cell, |text| Cell { text, form: TextForm::Raw });
-                    nested::append(column.column_type, store, cell, column.scratch, json).map_err(at)?;
-                    column.valid();
-                }
-            }
-            Ok(())
+            nested_values(column, store, cells)
         }
     }
+}
+
+fn nested_values<'a>(
+    column: &mut Column<'_>,
+    store: &mut Store,
+    cells: impl Iterator<Item = Cell<'a>>,
+) -> Result<(), CellError> {
+    for (index, cell) in cells.enumerate() {
+        let at = |error| CellError { index, error };
+        if column.is_default(cell).map_err(at)? {
+            store.push_default();
+            continue;
+        }
+        let bracketed = csv::bracketed(cell, column.options, store).map_err(at)?;
+        let cell = bracketed.as_deref().map_or(cell, |text| Cell { text, form: TextForm::Raw });
+        nested::append(column.column_type, store, cell, column.scratch, column.options.json).map_err(at)?;
+        column.valid();
+    }
+    Ok(())
 }
 
 fn truths<'a>(

@@ -142,6 +142,8 @@ pub(crate) struct JsonObjects {
     in_array: bool,
     started: bool,
     skip_unknown: bool,
+    /// Members of an object that no column has are columns of their own: `a.b`.
+    imports_nested: bool,
     /// Every value is a string.
     strings: bool,
     /// Deepest nesting of a value that is skipped.
@@ -161,6 +163,7 @@ impl JsonObjects {
             in_array: false,
             started: false,
             skip_unknown: settings.skip_unknown_fields,
+            imports_nested: settings.json.imports_nested,
             strings: false,
             depth_max: settings.json.depth_max,
             scratch: Vec::new(),

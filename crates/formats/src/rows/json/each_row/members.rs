@@ -9,6 +9,9 @@ use crate::scan::find::{find_any, number_length, skip_space};
 use crate::scan::marks::{Lanes, Marks, Needles};
 use crate::values::cell::{Cell, TextForm};
 
+/// How deep objects in objects are looked for as columns.
+const NESTED_MAX: usize = 32;
+
 /// Finds where a string may end.
 pub(super) trait StringEnds {
     /// The first quote or backslash at `at` or behind it.
@@ -136,11 +139,45 @@ impl JsonObjects {
                 Some(_) => {
                     return Err(Stop::Wrong(Self::unclear(&bytes[at..key_end], None, at, count)));
                 }
+                None if self.imports_nested && text.first() == Some(&b'{') => {
+                    let key = &bytes[at..key_end];
+                    let name =
+                        Cell { text: key, form: TextForm::Json }.content(&mut Vec::new()).map(<[u8]>::to_vec);
+                    self.nested(&name.unwrap_or_default(), text, at, cells, 1)?;
+                }
                 None => self.unknown(&bytes[at..key_end], text, at).map_err(Stop::Wrong)?,
             }
             count += 1;
             at = next_member(bytes, start + text.len(), count)?;
         }
+    }
+
+    /// The members of an object under `prefix` into the cells of the columns `prefix.member`.
+    fn nested<'a>(
+        &mut self,
+        prefix: &[u8],
+        object: &'a [u8],
+        at: usize,
+        cells: &mut [Cell<'a>],
+        depth: usize,
+    ) -> Result<(), Stop> {
+        let mut members = Vec::new();
+        Self::members(object, 0, |key, value| members.push((key, value)))?;
+        for (key, value) in members {
+            let member = Cell { text: key, form: TextForm::Json };
+            let name = [prefix, b".", member.content(&mut Vec::new()).unwrap_or_default()].concat();
+            let column = self.by_name.find(&name);
+            let column = column.map_err(|error| Stop::Wrong(Self::unclear(key, Some(error), at, 0)))?;
+            match column.and_then(|column| cells.get_mut(column)) {
+                Some(slot) if slot.form == TextForm::Default => *slot = json_cell(value),
+                Some(_) => return Err(Stop::Wrong(Self::unclear(key, None, at, 0))),
+                None if value.first() == Some(&b'{') && depth < NESTED_MAX => {
+                    self.nested(&name, value, at, cells, depth + 1)?;
+                }
+                None => self.unknown(key, value, at).map_err(Stop::Wrong)?,
+            }
+        }
+        Ok(())
     }
 }
 

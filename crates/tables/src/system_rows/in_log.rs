@@ -1,0 +1,79 @@
+//! Rows that are in the log yet, as the parts they will be: whoever asks which partitions a table has, asks for these, too.
+//!
+//! Invariant: every row of the log is in one of them. Must not know: files.
+
+use std::collections::BTreeSet;
+
+use boundary::error::Error;
+use catalog::TableState;
+use mergetree::memtable::batches_between;
+use mergetree::write::partition::split;
+use model::saturating::u64_of;
+
+use crate::stored::Tables;
+
+/// What `part_type` says of them.
+pub(super) const PART_TYPE: &str = "Log";
+
+/// The rows of one partition.
+pub(super) struct InLog {
+    pub partition: String,
+    pub rows: u64,
+    /// Their share of the bytes of all.
+    pub bytes: u64,
+    pub min_block: u64,
+    pub max_block: u64,
+}
+
+impl InLog {
+    pub(super) fn name(&self) -> String {
+        format!("{}_{}_{}_0", self.partition, self.min_block, self.max_block)
+    }
+}
+
+/// By partition, and by what lies between parts: no part covers another's block numbers.
+pub(super) fn in_log(tables: &Tables, table: &TableState) -> Result<Vec<InLog>, Error> {
+    if table.inline_count() == 0 || !table.def.engine.keeps_parts() {
+        return Ok(Vec::new());
+    }
+    let (handle, _) = tables.handle(&table.def)?;
+    let mut found = Vec::new();
+    for run in runs(table) {
+        let batches = batches_between(table, &handle.keys.evolution, run.first..run.last + 1)?;
+        for piece in split(&handle, &batches, 0)? {
+            let rows = piece.rows.map_or(run.rows, |rows| u64_of(rows.len()));
+            let share = u128::from(run.bytes) * u128::from(rows) / u128::from(run.rows.max(1));
+            found.push(InLog {
+                partition: piece.partition.name().to_owned(),
+                rows,
+                bytes: u64::try_from(share).unwrap_or(u64::MAX),
+                min_block: run.first,
+                max_block: run.last,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Statements with no part between them.
+struct Run {
+    first: u64,
+    last: u64,
+    rows: u64,
+    bytes: u64,
+}
+
+fn runs(table: &TableState) -> Vec<Run> {
+    let parts: BTreeSet<u64> = table.parts().map(|part| part.blocks.min).collect();
+    let mut runs: Vec<Run> = Vec::new();
+    for statement in table.inline() {
+        let (block, rows, bytes) = (statement.block, statement.rows, u64_of(statement.bytes.len()));
+        match runs.last_mut().filter(|run| parts.range(run.last..block).next().is_none()) {
+            Some(run) => {
+                (run.last, run.rows, run.bytes) = (block, run.rows + rows, run.bytes + bytes);
+            }
+            None => runs.push(Run { first: block, last: block, rows, bytes }),
+        }
+    }
+    runs
+}
