@@ -77,11 +77,23 @@ pub fn boot_id() -> String {
     read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// All memory this process could ever have: the machine's, or the cgroup's limit if that is less. In bytes.
+/// All memory this process could ever have: the machine's, or less where the cgroup or `ulimit -v` limits it. In bytes.
 pub fn total_memory_bytes() -> u64 {
     let root = Path::new("/");
     let machine = meminfo_bytes(root, "MemTotal:");
-    cgroup_memory(root).map_or(machine, |group| machine.min(group.limit))
+    let limits = read_to_string("/proc/self/limits").unwrap_or_default();
+    let of_group = cgroup_memory(root).map_or(machine, |group| machine.min(group.limit));
+    address_space(&limits).map_or(of_group, |bytes| of_group.min(bytes))
+}
+
+/// Addresses that hold no rows: the program itself, and the stacks of its threads.
+const ADDRESSES_OF_PROGRAM: u64 = 2 << 30;
+
+/// What a limit on addresses leaves for memory, out of `/proc/self/limits`; `None` without a limit.
+fn address_space(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let bytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(bytes.saturating_sub(ADDRESSES_OF_PROGRAM).max(bytes / 4))
 }
 
 /// Memory that can still be had without swapping, in bytes: what the machine calls available, or what is left

@@ -14,6 +14,11 @@ pub(super) enum Kind {
     Int(i64),
     /// Above the range of Int64.
     UInt(u64),
+    /// Digits of the source: a whole number that no 64 bits hold.
+    Whole {
+        start: usize,
+        end: usize,
+    },
     Double(f64),
     /// Bytes of the source, or of the arena if there were escapes.
     Text {
@@ -83,6 +88,14 @@ impl<'d> Item<'d> {
     /// Elements of an array, pairs of an object, 0 for all else.
     pub(super) fn count(self) -> usize {
         self.document.nodes[self.at].count
+    }
+
+    /// The digits of a whole number beyond 64 bits.
+    pub(super) fn digits(self) -> &'d str {
+        match self.kind() {
+            Kind::Whole { start, end } => &self.document.source[start..end],
+            _ => "",
+        }
     }
 
     /// The value of a text or key.
@@ -245,6 +258,7 @@ impl Parser<'_, '_> {
         };
         let kind = match integer {
             Some(kind) => kind,
+            None if is_integer => Kind::Whole { start, end: self.at },
             None => Kind::Double(text.parse().ok().filter(|value: &f64| value.is_finite())?),
         };
         self.push(kind);

@@ -222,7 +222,7 @@ fn json_type() -> ScalarFunction {
                 Kind::Text { .. } => 34,
                 Kind::Array => 91,
                 Kind::Bool(_) => 98,
-                Kind::Double(_) => 100,
+                Kind::Double(_) | Kind::Whole { .. } => 100,
                 Kind::Int(_) => 105,
                 Kind::UInt(_) => 117,
                 Kind::Object => 123,

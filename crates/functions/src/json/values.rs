@@ -29,6 +29,9 @@ pub(super) struct Builder {
 
 type Items<'i, 'd> = &'i [Option<Item<'d>>];
 
+/// Seconds of more digits are none.
+const SECONDS_DIGITS_MAX: f64 = 1e10;
+
 impl Builder {
     /// The column of a type that has one row for each item.
     pub(super) fn column(&self, items: Items<'_, '_>, to: &ColumnType) -> Result<ArrayRef, FunctionError> {
@@ -67,6 +70,7 @@ impl Builder {
                     Kind::Int(value) => Some(value != 0),
                     Kind::UInt(_) => Some(true),
                     Kind::Double(value) => Some(value != 0.0),
+                    Kind::Whole { .. } => Some(true),
                     _ => None,
                 };
                 Ok(Arc::new(items.iter().map(flag).collect::<BooleanArray>()))
@@ -105,6 +109,7 @@ impl Builder {
             Kind::Int(value) => integer(i128::from(value)),
             Kind::UInt(value) => integer(i128::from(value)),
             Kind::Double(value) => from_float(value),
+            Kind::Whole { .. } => from_float(item.digits().parse().ok()?),
             Kind::Bool(value) if self.flags_are_numbers => integer(i128::from(value)),
             Kind::Text { .. } => {
                 let text = item.text()?;
@@ -123,15 +128,26 @@ impl Builder {
             to,
             ColumnType::Decimal { .. } | ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. }
         ) || to.is_wide_integer();
+        let is_time = matches!(to, ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. });
         let words: ArrayRef = Arc::new(texts(items, |item, out| {
             match item.kind() {
+                // Ten digits are seconds; fewer would be parts of a date.
+                Kind::Int(value) if is_time => out.push_str(&format!("{:010}", value.max(0))),
+                Kind::Double(value) if is_time && value.abs() < SECONDS_DIGITS_MAX => {
+                    let fraction = usize::from(matches!(to, ColumnType::DateTime64 { .. })) * 9;
+                    let value = if fraction == 0 { value.max(0.0).trunc() } else { value.max(0.0) };
+                    out.push_str(&format!(
+                        "{value:0width$.fraction$}",
+                        width = 10 + fraction.min(1) + fraction
+                    ));
+                }
                 // Whole numbers have no fraction: it is cut.
                 Kind::Double(value) if to.is_wide_integer() => out.push_str(&format!("{:.0}", value.trunc())),
                 _ => write::plain(item, out),
             }
             match item.kind() {
                 Kind::Text { .. } => true,
-                Kind::Int(_) | Kind::UInt(_) | Kind::Double(_) => numbers,
+                Kind::Int(_) | Kind::UInt(_) | Kind::Whole { .. } | Kind::Double(_) => numbers,
                 _ => false,
             }
         }));

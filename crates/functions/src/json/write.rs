@@ -40,6 +40,7 @@ pub(super) fn item(item: Item<'_>, out: &mut String) {
         Kind::Int(value) => out.push_str(itoa::Buffer::new().format(value)),
         Kind::UInt(value) => out.push_str(itoa::Buffer::new().format(value)),
         Kind::Double(value) => write::float64(value, out),
+        Kind::Whole { .. } => out.push_str(item.digits()),
         Kind::Text { .. } => quoted(item.text().unwrap_or(""), false, out),
         Kind::Array => {
             out.push('[');

@@ -11,9 +11,9 @@ use model::{ColumnType, ErrorCode, type_name};
 use crate::cast::{CastMode, type_default_array};
 use crate::columns::number::with_number;
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call};
+use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
-use crate::kernel::rows::{constant_text, truths};
+use crate::kernel::rows::{constant_text, expanded, truths};
 
 fn throw_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
@@ -105,8 +105,13 @@ fn stops() -> Vec<ScalarFunction> {
                 None => crate::kernel::types::supertype(args.iter().map(|arg| &arg.column_type)),
             },
             |call| {
-                let (values, others) = (call.floats(0)?, call.floats(1)?);
                 let (value, other) = (call.arg(0)?, call.arg(1)?);
+                let is_float = matches!(value.column_type, ColumnType::Float32 | ColumnType::Float64);
+                if !is_float && !value.column_type.is_nullable() {
+                    let all = call.converted(0, call.result_type.value_type())?;
+                    return expanded(&Arg { array: all, ..value.clone() }, call.rows);
+                }
+                let (values, others) = (call.floats(0)?, call.floats(1)?);
                 let pick = |row: usize| match value.is_null(row) || !values.get(row).is_finite() {
                     true => (!other.is_null(row)).then(|| others.get(row)),
                     false => Some(values.get(row)),

@@ -70,3 +70,16 @@ fn version_1_in_a_container_is_found_at_the_root_of_the_mount() {
     file(root, "sys/fs/cgroup/memory/memory.usage_in_bytes", "100000\n");
     assert_eq!(available_under(root), 600_000);
 }
+
+#[test]
+fn a_limit_of_addresses_limits_memory() {
+    let limits = |soft: &str| {
+        format!(
+            "Limit                     Soft Limit           Hard Limit           Units     \nMax cpu time              unlimited            unlimited            seconds   \nMax address space         {soft}          unlimited            bytes     \n"
+        )
+    };
+    assert_eq!(address_space(&limits("14336000000")), Some(14_336_000_000 - ADDRESSES_OF_PROGRAM));
+    assert_eq!(address_space(&limits("2147483648")), Some(512 << 20), "a quarter at least");
+    assert_eq!(address_space(&limits("unlimited")), None);
+    assert_eq!(address_space(""), None);
+}

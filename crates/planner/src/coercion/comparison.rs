@@ -369,7 +369,17 @@ fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
         (Date | Date32, DateTime { .. } | DateTime64 { .. }) => Ok((left_as(&as_long(b))?, right)),
         (DateTime { .. } | DateTime64 { .. }, Date | Date32) => Ok((left, right_as(&as_long(a))?)),
         (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }) => {
-            if digits(a) < digits(b) { Ok((left_as(b)?, right)) } else { Ok((left, right_as(a)?)) }
+            // DateTime64(0) lies in memory as DateTime does, and has moments that it has not.
+            match (a, b) {
+                (DateTime { time_zone: one }, DateTime64 { precision: 0, time_zone: other })
+                    if one == other =>
+                {
+                    Ok((left, right))
+                }
+                (DateTime { .. }, DateTime64 { .. }) => Ok((left_as(b)?, right)),
+                _ if digits(a) < digits(b) => Ok((left_as(b)?, right)),
+                _ => Ok((left, right_as(a)?)),
+            }
         }
         (DateTime { .. } | DateTime64 { .. }, _) if b.is_number() => Ok((left_as(&seconds_of(a, b))?, right)),
         (_, DateTime { .. } | DateTime64 { .. }) if a.is_number() => Ok((left, right_as(&seconds_of(b, a))?)),
