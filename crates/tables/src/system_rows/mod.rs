@@ -1,6 +1,6 @@
-//! Rows of system tables, cell by cell, as Arrow.
+//! Rows of system tables, cell by cell, as Arrow, and those tables that a snapshot, definitions and parts are enough for.
 //!
-//! Must not know: which system tables there are.
+//! Must not know: statements, sessions, which other system tables there are.
 
 pub mod maps;
 pub mod rows;
