@@ -2,8 +2,8 @@
 //!
 //! One store serves both: labels are kept per database by their text, tokens per table by their hash. Invariant: a
 //! key lives until its scope gets another one after [`LABEL_AGE_MAX_MS`], has [`LABELS_MAX`] newer ones, or is
-//! dropped; tokens go with a TRUNCATE and a dropped partition, too. Age is counted between records, never against a clock, so that replay
-//! forgets the same keys.
+//! dropped; tokens go with a TRUNCATE and a dropped partition, too. Age is counted between records, never against a
+//! clock, so that replay forgets the same keys.
 
 use imbl::OrdMap;
 use model::{DatabaseId, Label, Seq, TableDef, TableId};

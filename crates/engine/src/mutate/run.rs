@@ -47,7 +47,7 @@ pub(crate) async fn run(
     mutation: &Mutation,
 ) -> Result<(), Error> {
     let begun = services.now_ms();
-    let mutation = &of_rows(execution, mutation)?;
+    let mutation = &of_rows(services, execution, mutation)?;
     let is_ttl = |command: &RowCommand| matches!(command.change, RowChange::MaterializeTtl { .. });
     let by_server = mutation.commands.iter().any(is_ttl);
     // What is too old is nothing that a session decides.
@@ -111,7 +111,9 @@ pub(crate) async fn run(
 }
 
 /// The rows of a materialized view are those of the table they went to.
-fn of_rows(execution: &Execution, mutation: &Mutation) -> Result<Mutation, Error> {
+fn of_rows(services: &Services, execution: &Arc<Execution>, mutation: &Mutation) -> Result<Mutation, Error> {
+    // Another server may have made the table a moment ago.
+    let execution = execution.at_newest_snapshot(&services.catalog);
     let def = Arc::clone(&execution.table(&mutation.table)?.def);
     let table = match def.engine {
         TableEngine::MaterializedView => destination_of(&def)?,
