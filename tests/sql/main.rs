@@ -263,6 +263,8 @@ fn every_file_passes(servers: usize, together: Together, wanted: impl Fn(&Path) 
     files.retain(|path| path.to_string_lossy().contains(&only));
     files.retain(|path| wanted(path));
     assert!(!files.is_empty(), "no .slt files under {}", folder.display());
+    // Statements whose panic is caught and told are among the records: a line each, so that what failed stays in sight.
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let mut failures = Vec::new();
     for path in &files {

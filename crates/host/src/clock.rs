@@ -4,6 +4,7 @@
 //! are always differences of `monotonic`.
 #![expect(clippy::disallowed_methods, reason = "this file is the door through which time comes in")]
 
+use crate::at_length::at_length;
 use std::fmt::Debug;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -48,12 +49,7 @@ impl Clock for SystemClock {
     }
 
     fn sleep(&self, duration: Duration) {
-        let sleep = || std::thread::sleep(duration);
-        // A thread that computes has other tasks waiting: another thread takes them meanwhile.
-        match tokio::runtime::Handle::try_current().map(|handle| handle.runtime_flavor()) {
-            Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(sleep),
-            _ => sleep(),
-        }
+        at_length(|| std::thread::sleep(duration));
     }
 }
 

@@ -4,6 +4,7 @@
 //! operating system about itself. That is what lets [`sim::SimHost`] replay a whole run, crash included, from
 //! one seed. Must not know: what the bytes mean; nothing of tables, logs or SQL.
 
+pub mod at_length;
 pub mod clock;
 pub mod random;
 pub mod disk;

@@ -9,6 +9,8 @@ pub mod zone;
 
 pub mod best_effort;
 
+pub mod schedule;
+
 /// Days of 400 years.
 const ERA_DAYS: i64 = 146_097;
 

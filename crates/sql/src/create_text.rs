@@ -32,7 +32,14 @@ pub fn show_create_table(def: &TableDef, database: &str, engine: &str, layout: L
         TableEngine::MaterializedView => {
             let target = def.kept_text(VIEW_TO).and_then(|text| text.split_once(NAME_DIVIDER));
             let (database, table) = target.unwrap_or_default();
-            format!("MATERIALIZED VIEW {name} TO {}.{}", quote_name(database), quote_name(table))
+            let to = format!("TO {}.{}", quote_name(database), quote_name(table));
+            match def.kept_text(VIEW_REFRESH) {
+                Some(refresh) => {
+                    let line = if layout == Layout::ON_ONE_LINE { ' ' } else { '\n' };
+                    format!("MATERIALIZED VIEW {name}{line}REFRESH {refresh} {to}")
+                }
+                None => format!("MATERIALIZED VIEW {name} {to}"),
+            }
         }
         _ => format!("TABLE {name}"),
     };
@@ -101,6 +108,9 @@ pub const VIEW_FROM: &str = "FROM";
 pub const VIEW_TO: &str = "TO";
 /// The id of the table it fills, where that is its own.
 pub const VIEW_OWN: &str = "OWN";
+/// Of a view that is refreshed: its clause, and what is known of its last run.
+pub const VIEW_REFRESH: &str = "REFRESH";
+pub const VIEW_RUN: &str = "RUN";
 /// Stands between the names of a database and of its table there.
 pub const NAME_DIVIDER: char = '\u{1}';
 

@@ -26,9 +26,10 @@ pub mod nested;
 
 pub use codec_text::shown_codec;
 pub use create_text::{
-    NAME_DIVIDER, VIEW_FROM, VIEW_OWN, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key, show_create_table,
-    show_create_temporary_table, shown_projection, shown_select, storage_text,
+    NAME_DIVIDER, VIEW_FROM, VIEW_OWN, VIEW_REFRESH, VIEW_RUN, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key,
+    show_create_table, show_create_temporary_table, shown_projection, shown_select, storage_text,
 };
+pub use grammar::refresh::refresh_of_text;
 pub use guard::{guard, guard_expression};
 pub use lexer;
 pub use lexer::arriving::{Arrived, arrived};
@@ -51,8 +52,9 @@ pub use statement::{
     ColumnSpec, ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind,
     Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
     Materialized, Mutation, NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition,
-    PartitionTransfer, ProjectionClause, Query, RenamedTable, RowChange, RowCommand, SettingChange,
-    SettingText, Show, Statement, SystemCommand, TableName, TransferKind, WrittenMode,
+    PartitionTransfer, ProjectionClause, Query, Refresh, RenamedTable, Retries, RowChange, RowCommand,
+    SettingChange, SettingText, Show, Statement, SystemCommand, TableName, TransferKind, ViewCommand, When,
+    WrittenMode,
 };
 pub use table_text::{column_ttl, display_expression, key_texts, named_expression, stored_expr};
 pub use tables::constant_rows::{constant_column, constant_rows};

@@ -15,6 +15,7 @@ mod alter;
 mod create_view;
 mod filter;
 mod mutation;
+mod refresh;
 mod written_mode;
 
 pub use alter::{
@@ -24,6 +25,7 @@ pub use alter::{
 pub use create_view::{CreateView, Materialized};
 pub use filter::NameFilter;
 pub use mutation::{Mutation, Partition, PartitionTransfer, RowChange, RowCommand, TransferKind};
+pub use refresh::{Interval, IntervalUnit, Refresh, Retries, When};
 pub use written_mode::WrittenMode;
 
 /// `table` or `database.table`.
@@ -235,6 +237,8 @@ pub struct Insert {
     pub columns: Option<Vec<String>>,
     /// Of `(* EXCEPT (a))`: all columns that take values but these.
     pub except: Vec<String>,
+    /// OVERWRITE: its rows take the place of those that are there.
+    pub overwrites: bool,
     /// WITH LABEL, as written.
     pub label: Option<String>,
     pub source: InsertSource,
@@ -410,11 +414,27 @@ pub enum SystemCommand {
     StopTtlMerges(Option<TableName>),
     StartTtlMerges(Option<TableName>),
     StartMerges(Option<TableName>),
+    /// Of a view that is refreshed: what its runs are told.
+    View(TableName, ViewCommand),
+    /// All of them.
+    StopViews,
+    StartViews,
     /// `Some("S3")` for one kind of storage.
     DropSchemaCache(Option<String>),
     /// What is kept of parts without their compression.
     DropUncompressedCache,
     FlushLogs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ViewCommand {
+    /// A run now, in the background.
+    Refresh,
+    /// The end of the run there is.
+    Wait,
+    Stop,
+    Start,
+    Cancel,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -20,6 +20,7 @@ pub mod stored;
 pub mod reserved;
 pub mod system_rows;
 pub mod virtual_columns;
+pub mod view_runs;
 pub mod labels;
 pub mod calls;
 pub mod mutation_queries;

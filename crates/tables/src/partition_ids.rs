@@ -40,7 +40,7 @@ pub fn partition_id(
         .map_err(|e| Error::internal(e.to_string()))?;
     let (mut values, mut types) = (Vec::new(), Vec::new());
     for (key, text) in keys.partition.iter().zip(given) {
-        let value = format!("CAST(({text}), {})", quote_text(&key.column_type().to_string()));
+        let value = format!("_CAST(({text}), {})", quote_text(&key.column_type().to_string()));
         // A number that wraps around, or a time that is cut, would name another partition.
         let is_same = format!("ifNull(toString({value}) = toString({text}), 1)");
         let computed = |text: &str| compile(state, def, text)?.0.evaluate(&row).map_err(Error::from);

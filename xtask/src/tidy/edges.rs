@@ -23,7 +23,7 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("lexer", &["model"], false),
     ("sql", &["lexer", "model"], false),
     ("aggregates", &["functions", "model"], true),
-    ("planner", &["sql", "aggregates", "functions", "model"], true),
+    ("planner", &["sql", "aggregates", "functions", "model", "host"], true),
     (
         "physical",
         &[

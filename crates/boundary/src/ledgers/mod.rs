@@ -10,4 +10,5 @@ pub mod processes;
 pub mod loads;
 pub mod mutations;
 pub mod expiries;
+pub mod refreshes;
 pub mod exports;

@@ -18,13 +18,17 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::background::merging::{flush_table, run_merge};
-use crate::background::{abandoned, following, scrub};
+use crate::background::{abandoned, following, refreshing, scrub};
 use crate::context::services::Services;
 use crate::export::journal;
 use sources::schema_file;
 
 /// How long a loop sleeps when nobody wakes it.
 const IDLE: Duration = Duration::from_secs(5);
+/// Views are refreshed by the second.
+const REFRESH_IDLE: Duration = Duration::from_millis(250);
+/// Views that are refreshed at a time.
+const REFRESHES: usize = 2;
 /// A large merge shall not keep small ones waiting.
 const MERGES_MIN: usize = 2;
 /// A process on a shared root merges nothing before it has run for so long.
@@ -37,14 +41,26 @@ pub(crate) fn start(services: &Arc<Services>, ttl_round: Round) -> Vec<JoinHandl
     let mut tasks = Vec::new();
     let merges = services.config.background_pool_size.unwrap_or(services.threads / 2).max(MERGES_MIN);
     for number in 0..merges {
-        tasks.push(start_loop(services, format!("merge {number}"), merge_round, |services| {
+        tasks.push(start_loop(services, format!("merge {number}"), (merge_round, IDLE), |services| {
             Arc::clone(&services.wake)
         }));
     }
-    tasks.push(start_loop(services, "flush".to_owned(), flush_round, |services| services.flushing.due()));
-    tasks.push(start_loop(services, "scrub".to_owned(), scrub::round, |services| Arc::clone(&services.wake)));
-    tasks.push(start_loop(services, "ttl".to_owned(), ttl_round, |services| Arc::clone(&services.wake)));
-    tasks.push(start_loop(services, "housekeeping".to_owned(), housekeeping_round, |services| {
+    for number in 0..REFRESHES {
+        let round = (refreshing::round as Round, REFRESH_IDLE);
+        tasks.push(start_loop(services, format!("refresh {number}"), round, |services| {
+            Arc::clone(&services.wake)
+        }));
+    }
+    tasks.push(start_loop(services, "flush".to_owned(), (flush_round, IDLE), |services| {
+        services.flushing.due()
+    }));
+    tasks.push(start_loop(services, "scrub".to_owned(), (scrub::round, IDLE), |services| {
+        Arc::clone(&services.wake)
+    }));
+    tasks.push(start_loop(services, "ttl".to_owned(), (ttl_round, IDLE), |services| {
+        Arc::clone(&services.wake)
+    }));
+    tasks.push(start_loop(services, "housekeeping".to_owned(), (housekeeping_round, IDLE), |services| {
         Arc::clone(&services.wake)
     }));
     tasks
@@ -56,7 +72,13 @@ type Bell = fn(&Services) -> Arc<Notify>;
 /// A round answers whether it did something, so that there may be more to do at once.
 pub(crate) type Round = fn(&Arc<Services>) -> Result<bool, Error>;
 
-fn start_loop(services: &Arc<Services>, name: String, round: Round, bell: Bell) -> JoinHandle<()> {
+/// `idle`: how long it sleeps when nobody wakes it.
+fn start_loop(
+    services: &Arc<Services>,
+    name: String,
+    (round, idle): (Round, Duration),
+    bell: Bell,
+) -> JoinHandle<()> {
     let weak = Arc::downgrade(services);
     let (closing, runtimes) = (services.closing.clone(), services.runtimes.clone());
     let task_name = name.clone();
@@ -68,13 +90,13 @@ fn start_loop(services: &Arc<Services>, name: String, round: Round, bell: Bell) 
             let done = runtimes.spawn_blocking(&task_name, move || round(&working)).await;
             let pause = match done {
                 Ok(Ok(true)) => Duration::ZERO,
-                Ok(Ok(false)) => IDLE,
+                Ok(Ok(false)) => idle,
                 Ok(Err(error)) => noted(&weak, &error),
                 Err(task) => noted(&weak, &Error::ended_early(task).in_context(&task_name)),
             };
             tokio::select! {
                 () = closing.cancelled() => return,
-                () = rings.notified(), if pause == IDLE => {}
+                () = rings.notified(), if pause == idle => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }

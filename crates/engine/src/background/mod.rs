@@ -8,4 +8,5 @@ pub(crate) mod shutdown;
 pub(crate) mod optimize;
 pub(crate) mod scrub;
 mod abandoned;
+pub(crate) mod refreshing;
 pub(crate) mod loops;

@@ -215,6 +215,19 @@ impl Execution {
         })
     }
 
+    /// A run of a view that is refreshed. What it says it may not show the credentials that the view names.
+    pub(crate) fn of_view(services: &Services, snapshot: Snapshot, view: &TableDef) -> Arc<Execution> {
+        let server = Execution::of_server(services, snapshot);
+        let database =
+            server.snapshot.database_by_id(view.database).map(|database| database.name.to_string());
+        Arc::new(Execution {
+            current_database: database.unwrap_or_default(),
+            logged: Arc::clone(&view.name),
+            rewritten: Some(Rewritten::Filling),
+            ..server.again()
+        })
+    }
+
     /// A statement of another server that shares the root, which helps it from here.
     pub(crate) fn of_peer(
         services: &Services,

@@ -17,6 +17,7 @@ use boundary::ledgers::loads::LoadHistory;
 use boundary::ledgers::mutations::Mutations;
 use boundary::ledgers::part_log::PartLog;
 use boundary::ledgers::processes::Processes;
+use boundary::ledgers::refreshes::Refreshes;
 use catalog::{Catalog, ExportState};
 use cluster::Peers;
 use datafusion::execution::SessionState;
@@ -66,6 +67,7 @@ pub(crate) struct Services {
     pub part_log: Arc<PartLog>,
     pub mutations: Mutations,
     pub expiries: Expiries,
+    pub refreshes: Refreshes,
     /// Object store clients and inferred schemas, shared by all sessions.
     pub sources: SourceCaches,
     /// Caches and stores shared by every statement; each statement adds its own memory pool.

@@ -13,7 +13,7 @@ use model::type_arrow::{combined_by, from_field};
 use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, TableDef, TableEngine, TableId,
 };
-use sql::{ColumnSpec, CreateSource, CreateTable, CreateView, Materialized, Query, TableName};
+use sql::{ColumnSpec, CreateSource, CreateTable, CreateView, Materialized, Query, Refresh, TableName};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
@@ -23,6 +23,7 @@ use crate::query::select::{plan, with_columns};
 use crate::resolve::materialized::{check_source, destination_of, named, own_table_of, source_of};
 use crate::resolve::views::{DECLARED, Within, expand};
 use tables::reserved::is_derived;
+use tables::view_runs::{LastRun, refresh_of, with_databases};
 
 /// Whether the view is a new one.
 pub(crate) async fn run(
@@ -56,9 +57,16 @@ pub(crate) async fn run(
     let dropped = existing.map(|table| table.def.id).into_iter().chain(replaced);
     ops.extend(dropped.map(|table| Op::DropTable { table }));
     if let Some(materialized) = &create.materialized {
-        refuse_final(&select)?;
         let (own, target) = own_table(services, execution, (materialized, replaced), &def).await?;
-        materialize(execution, &mut def, &select, (&target, own.is_none()))?;
+        let refresh =
+            create.refresh.as_ref().map(|refresh| with_databases(refresh, &execution.current_database));
+        materialize(execution, &mut def, &select, (&target, own.is_none(), refresh.as_ref()))?;
+        if create.refresh.is_some() {
+            refuse_populate(materialized)?;
+            let now_ms = services.now_ms();
+            let run = LastRun { begun_ms: now_ms, ended_ms: now_ms, ..LastRun::default() };
+            def.kept.extend(create.is_empty.then(|| run.clause()));
+        }
         if let Some(own) = own {
             def.kept.push(KeptClause { keyword: sql::VIEW_OWN.into(), text: own.id.to_string().into() });
             ops.push(Op::CreateTable(own));
@@ -66,7 +74,18 @@ pub(crate) async fn run(
     }
     ops.push(Op::CreateTable(def));
     commit_ops(services, execution, Vec::new(), ops).await?;
+    if create.refresh.is_some() {
+        services.wake.notify_waiters();
+    }
     Ok(true)
+}
+
+fn refuse_populate(materialized: &Materialized) -> Result<(), Error> {
+    if let Materialized::Own { populate: true, .. } = materialized {
+        let message = "POPULATE of a view with REFRESH: its first run fills it";
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
+    }
+    Ok(())
 }
 
 /// What the view is, before it is known where its rows go; and its SELECT with every name in full.
@@ -102,18 +121,27 @@ async fn defined(
     Ok((def, select))
 }
 
-/// Notes which table the view sees and which it fills; `is_given` says that the table is none of its own.
+/// Notes which table the view sees, or when its SELECT is run, and which table it fills; `is_given` says that the table is none of
+/// its own.
 fn materialize(
     execution: &Execution,
     def: &mut TableDef,
     select: &Query,
-    (target, is_given): (&TableName, bool),
+    (target, is_given, refresh): (&TableName, bool, Option<&Refresh>),
 ) -> Result<(), Error> {
-    let source = source_of(&select.ast)?;
-    check_source(execution, &source, is_given.then_some(target))?;
-    let (database, table) = execution.resolve(&source);
     def.engine = TableEngine::MaterializedView;
-    def.kept.push(KeptClause { keyword: sql::VIEW_FROM.into(), text: named(database, table).into() });
+    if let Some(refresh) = refresh {
+        check_source(execution, None, is_given.then_some(target))?;
+        let text = refresh.to_string().into();
+        def.kept.push(KeptClause { keyword: sql::VIEW_REFRESH.into(), text });
+    } else {
+        // It sees blocks of rows, of which none has replaced another.
+        refuse_final(select)?;
+        let source = source_of(&select.ast)?;
+        check_source(execution, Some(&source), is_given.then_some(target))?;
+        let (database, table) = execution.resolve(&source);
+        def.kept.push(KeptClause { keyword: sql::VIEW_FROM.into(), text: named(database, table).into() });
+    }
     let (database, table) = execution.resolve(target);
     def.kept.push(KeptClause { keyword: sql::VIEW_TO.into(), text: named(database, table).into() });
     Ok(())
@@ -142,15 +170,17 @@ pub(crate) async fn modify_query(
         query: query.clone(),
         comment: old.comment.to_string(),
         materialized: Some(Materialized::To(target.clone())),
+        refresh: refresh_of(old).transpose()?,
+        is_empty: false,
     };
     let (mut def, select) = defined(services, execution, &create, old.database, Some(&existing)).await?;
-    refuse_final(&select)?;
     let is_given = old.kept_text(sql::VIEW_OWN).is_none();
     if let Some(materialized) = create.materialized.as_ref().filter(|_| is_given) {
         own_table(services, execution, (materialized, None), &def).await?;
     }
-    materialize(execution, &mut def, &select, (&target, is_given))?;
-    def.kept.extend(old.kept.iter().filter(|clause| *clause.keyword == *sql::VIEW_OWN).cloned());
+    materialize(execution, &mut def, &select, (&target, is_given, create.refresh.as_ref()))?;
+    let stays = |clause: &&KeptClause| [sql::VIEW_OWN, sql::VIEW_RUN].contains(&&*clause.keyword);
+    def.kept.extend(old.kept.iter().filter(stays).cloned());
     let ops = vec![Op::DropTable { table: old.id }, Op::CreateTable(def)];
     commit_ops(services, execution, Vec::new(), ops).await?;
     Ok(())
@@ -190,7 +220,6 @@ fn definition(
     })
 }
 
-/// A view sees blocks of rows, of which none has replaced another.
 fn refuse_final(query: &Query) -> Result<(), Error> {
     struct Finals(bool);
     impl Visitor for Finals {

@@ -31,7 +31,7 @@ use crate::insert::rows::{SentRows, encoded};
 use crate::insert::sink_settings::{keep_order, partitions_max, sink_settings, sinks_of};
 use crate::insert::staging::{ToStage, to_stage};
 use crate::insert::values::value_rows;
-use crate::insert::with_views::{self, Incoming};
+use crate::insert::with_views::{self, Incoming, Replacing};
 use crate::load::adopting::adoption_of;
 use crate::load::staged::{self, StagedInsert};
 use crate::query::load_source::{read_by_units, resumable_source};
@@ -77,14 +77,18 @@ pub(crate) async fn into_table(
     if has_views && claim.is_some() {
         return Err(Error::unsupported("a label or a token of an INSERT that materialized views see"));
     }
+    if insert.overwrites && claim.is_some() {
+        return Err(Error::unsupported("a label or a token of INSERT OVERWRITE"));
+    }
+    let replacing = Replacing { clears: insert.overwrites, also: None };
     match &insert.source {
         InsertSource::Values(range) => {
             let shape = services
                 .tables
                 .insert_shape(&table.def, columns, &|| statement_state(services, execution))?;
             let rows = value_rows(services, execution, &shape, &text[range.clone()], body).await?;
-            if has_views {
-                return seen_by_views(services, execution, &table, rows, &shape.conform).await;
+            if has_views || replacing.clears {
+                return seen_by_views(services, execution, &table, (rows, &shape.conform), replacing).await;
             }
             insert_batches(services, execution, &table, (&shape.table, &shape.conform), claim, rows).await
         }
@@ -95,13 +99,16 @@ pub(crate) async fn into_table(
                 .tables
                 .insert_shape(&table.def, columns, &|| statement_state(services, execution))?;
             let rows = sent.rows(services, execution, &shape)?;
-            if has_views {
-                return seen_by_views(services, execution, &table, rows, &shape.conform).await;
+            if has_views || replacing.clears {
+                return seen_by_views(services, execution, &table, (rows, &shape.conform), replacing).await;
             }
             insert_batches(services, execution, &table, (&shape.table, &shape.conform), claim, rows).await
         }
         InsertSource::Select(query) => {
             let select = InsertSelect { table: &table, columns, query, text };
+            if replacing.clears {
+                return Box::pin(replace(services, execution, select, replacing)).await;
+            }
             // Boxed, or the small future of VALUES would be as large as this one.
             Box::pin(insert_select(services, execution, select, claim.map_or(Named::No, Named::Claim))).await
         }
@@ -115,12 +122,12 @@ async fn seen_by_views(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     table: &Arc<TableState>,
-    rows: Batches,
-    conform: &Arc<Conform>,
+    (rows, conform): (Batches, &Arc<Conform>),
+    replacing: Replacing,
 ) -> Result<Rows, Error> {
     let (settings, _) = sink_settings(services.threads, &execution.settings, &execution.memory);
     let incoming = Incoming { rows, conform: Arc::clone(conform) };
-    Box::pin(with_views::run(services, execution, table, incoming, settings)).await
+    Box::pin(with_views::run(services, execution, table, incoming, (settings, replacing))).await
 }
 
 /// Whether the statement itself took its names before, as of its snapshot. Asked before a row is read; what is taken
@@ -357,7 +364,8 @@ pub(crate) async fn insert_select(
         plan_rows(services, execution, table, columns, query, known.as_ref()).await?;
     let (handle, _) = services.tables.handle(&table.def)?;
     if has_views {
-        return selected_for_views(services, execution, table, planned, &conform).await;
+        let replacing = Replacing::default();
+        return selected_for_views(services, execution, table, (planned, &conform), replacing).await;
     }
     if !table.def.engine.keeps_parts() {
         let physical = planned.physical().await?;
@@ -413,14 +421,26 @@ async fn selected_for_views(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     table: &Arc<TableState>,
-    mut planned: PlannedQuery,
-    conform: &Arc<Conform>,
+    (mut planned, conform): (PlannedQuery, &Arc<Conform>),
+    replacing: Replacing,
 ) -> Result<Rows, Error> {
     keep_order(&mut planned, &execution.settings);
     let physical = planned.physical().await?;
     let schema = physical.schema();
     let rows = stream_of(services, execution, &planned.state, physical, schema)?;
-    seen_by_views(services, execution, table, rows, conform).await
+    seen_by_views(services, execution, table, (rows, conform), replacing).await
+}
+
+/// An INSERT SELECT whose rows take the place of those that were there, in one transaction.
+pub(crate) async fn replace(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    select: InsertSelect<'_>,
+    replacing: Replacing,
+) -> Result<Rows, Error> {
+    let InsertSelect { table, columns, query, .. } = select;
+    let (planned, conform) = plan_rows(services, execution, table, columns, query, None).await?;
+    selected_for_views(services, execution, table, (planned, &conform), replacing).await
 }
 
 /// The SELECT planned, and how its rows become rows of the table.

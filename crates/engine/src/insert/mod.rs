@@ -8,6 +8,6 @@ pub(crate) mod sink_settings;
 mod planned_sinks;
 pub(crate) mod named;
 mod staging;
-mod with_views;
+pub(crate) mod with_views;
 mod drained;
 pub(crate) mod into_table;

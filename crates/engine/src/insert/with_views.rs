@@ -47,13 +47,24 @@ pub(super) struct Incoming {
     pub conform: Arc<Conform>,
 }
 
+/// What becomes of the rows that were there, in the transaction of those that come.
+#[derive(Default)]
+pub(crate) struct Replacing {
+    /// They go.
+    pub clears: bool,
+    /// What else happens then, in milliseconds since 1970.
+    pub also: Option<Also>,
+}
+
+pub(crate) type Also = Box<dyn FnOnce(u64) -> Op + Send + Sync>;
+
 /// Runs the INSERT. `settings` are those of its sinks.
 pub(super) async fn run(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     table: &Arc<TableState>,
     incoming: Incoming,
-    settings: SinkSettings,
+    (settings, replacing): (SinkSettings, Replacing),
 ) -> Result<Rows, Error> {
     wait_for_merges(&execution.snapshot, &execution.progress, table).await?;
     let given = |given: u64, otherwise: u64| if given == 0 { otherwise } else { given };
@@ -64,6 +75,7 @@ pub(super) async fn run(
         services: Arc::clone(services),
         execution: Arc::clone(execution),
         settings,
+        replacing,
         tables: Vec::new(),
     };
     let Incoming { mut rows, conform } = incoming;
@@ -113,6 +125,7 @@ struct Pour {
     services: Arc<Services>,
     execution: Arc<Execution>,
     settings: SinkSettings,
+    replacing: Replacing,
     /// In the order in which they first got rows.
     tables: Vec<Filled>,
 }
@@ -245,7 +258,7 @@ impl Pour {
     }
 
     /// What is held, and the parts, as changes of the catalog.
-    async fn changes(&mut self) -> Result<Changes, Error> {
+    async fn changes(&mut self, table: &TableState) -> Result<Changes, Error> {
         for at in 0..self.tables.len() {
             let Filled { state, handle, held, .. } = &self.tables[at];
             // Texts that share their bytes in memory do not in the log.
@@ -257,6 +270,13 @@ impl Pour {
             }
         }
         let mut changes = Changes::default();
+        if self.replacing.clears && table.def.engine.keeps_parts() {
+            changes.ops.push(Op::TruncateTable { table: table.def.id });
+            let (table, schema_version) = (table.def.id, table.def.schema_version);
+            changes.preconditions.push(Precondition::SchemaCompatible { table, schema_version });
+        }
+        let now_ms = self.services.now_ms();
+        changes.ops.extend(self.replacing.also.take().map(|also| also(now_ms)));
         for (at, filled) in self.tables.iter_mut().enumerate() {
             let def = &filled.state.def;
             if !def.engine.keeps_parts() {
@@ -286,7 +306,7 @@ impl Pour {
 
     /// Everything at once.
     async fn commit(mut self, table: &Arc<TableState>) -> Result<Rows, Error> {
-        let Changes { ops, mut preconditions, inline, parts } = self.changes().await?;
+        let Changes { ops, mut preconditions, inline, parts } = self.changes(table).await?;
         preconditions.extend(self.execution.kept());
         let back = |tables: &[Filled], parts: Vec<(usize, Vec<SealedPart>)>| {
             parts.into_iter().for_each(|(at, sealed)| tables[at].uncommitted.add(sealed));
@@ -314,6 +334,9 @@ impl Pour {
             }
             inline.into_iter().for_each(|(id, bytes)| services.flushing.note(catalog, id, bytes as u64));
             services.wake.notify_waiters();
+        }
+        if self.replacing.clears && table.def.engine == TableEngine::Memory {
+            services.memory_tables_of(&execution.temporary, &table.def).clear(table.def.id);
         }
         for filled in &mut self.tables {
             let def = &filled.state.def;

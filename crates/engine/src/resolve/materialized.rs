@@ -102,20 +102,23 @@ fn leftmost(query: &Query, around: &[(&str, &Query)]) -> Result<TableName, Error
     }
 }
 
-/// Refuses to make a view of tables that take rows in another way than by INSERT; a target of the view's own is none yet.
+/// Refuses to make a view of tables that take rows in another way than by INSERT; a target of the view's own is none yet, and
+/// what is refreshed has no source.
 pub(crate) fn check_source(
     execution: &Execution,
-    source: &TableName,
+    source: Option<&TableName>,
     target: Option<&TableName>,
 ) -> Result<(), Error> {
     let takes = |engine: TableEngine| {
         engine.keeps_parts() || matches!(engine, TableEngine::Memory | TableEngine::Null)
     };
-    if target.is_some_and(|target| execution.resolve(target) == execution.resolve(source)) {
+    if let (Some(target), Some(source)) = (target, source)
+        && execution.resolve(target) == execution.resolve(source)
+    {
         let message = format!("a materialized view that fills the table it reads, {source}");
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::TOO_DEEP_RECURSION, message));
     }
-    for (name, is_target) in [(Some(source), false), (target, true)] {
+    for (name, is_target) in [(source, false), (target, true)] {
         let Some(name) = name else { continue };
         let def = &execution.stored_table(name)?.def;
         // Rows that go to another table's name are that table's.

@@ -238,7 +238,7 @@ pub(crate) fn merged_query(
         let (name, wanted_name) = (always_quote_name(column), quote_text(&wanted.to_string()));
         match def.and_then(|def| def.column(column)) {
             Some(found) if own.is_none() || found.column_type == **wanted => name,
-            Some(_) => format!("CAST({name}, {wanted_name}) AS {name}"),
+            Some(_) => format!("_CAST({name}, {wanted_name}) AS {name}"),
             None => format!("defaultValueOfTypeName({wanted_name}) AS {name}"),
         }
     };

@@ -78,7 +78,7 @@ fn values(call: &WrittenCall<'_>) -> Result<ast::Query, Error> {
     }
     let column = |at: usize, cell: String| match &columns {
         Some(columns) => {
-            format!("CAST({cell}, {}) AS {}", quoted_type(&columns[at].1), name(&columns[at].0))
+            format!("_CAST({cell}, {}) AS {}", quoted_type(&columns[at].1), name(&columns[at].0))
         }
         None => format!("{cell} AS c{}", at + 1),
     };

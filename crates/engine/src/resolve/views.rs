@@ -238,7 +238,7 @@ pub(crate) fn select_of(def: &TableDef) -> Result<(ast::Query, Measure), Error> 
     let column = |column: &ColumnDef| {
         let name = sql::escape::always_quote_name(&column.name);
         let text = sql::escape::quote_text(&column.column_type.to_string());
-        if declared { format!("CAST({name}, {text}) AS {name}") } else { name }
+        if declared { format!("_CAST({name}, {text}) AS {name}") } else { name }
     };
     let columns: Vec<String> = def.columns.iter().map(column).collect();
     let text = format!("SELECT {} FROM ({})", columns.join(", "), def.engine_arguments.text());

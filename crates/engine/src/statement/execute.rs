@@ -8,7 +8,7 @@ use boundary::error::Error;
 use boundary::request::{BodyStream, Rows};
 use sql::{Alter, AlterCommand, Optimize, Statement, SystemCommand};
 
-use crate::background::optimize;
+use crate::background::{optimize, refreshing};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::{
@@ -23,6 +23,9 @@ async fn altered(services: &Arc<Services>, execution: &Arc<Execution>, alter: &A
     match alter.commands.as_slice() {
         [AlterCommand::ModifyQuery(query)] => {
             create_view::modify_query(services, execution, &alter.table, query).await
+        }
+        [AlterCommand::ModifyRefresh(refresh)] => {
+            refreshing::modify(services, execution, &alter.table, refresh).await
         }
         commands => {
             alter::run(services, execution, alter).await?;
@@ -102,6 +105,9 @@ pub(crate) async fn once(
         Statement::RenameDatabase { from, to } => rename::database(services, execution, from, to).await?,
         Statement::Exchange(a, b) => exchange::run(services, execution, a, b).await?,
         Statement::Optimize(what) => optimized(services, execution, what).await?,
+        Statement::System(SystemCommand::View(view, command)) => {
+            refreshing::command(services, execution, view, *command).await?;
+        }
         Statement::System(command) => system_command(services, execution, command)?,
         Statement::KillQuery { victims, mode } => {
             return kill::run(services, execution, victims, *mode).await;
@@ -153,6 +159,12 @@ fn system_command(services: &Services, execution: &Execution, command: &SystemCo
                 unpacked.clear();
             }
         }
+        SystemCommand::StopViews => services.refreshes.stop(None),
+        SystemCommand::StartViews => {
+            services.refreshes.start(None);
+            services.wake.notify_waiters();
+        }
+        SystemCommand::View(..) => return Err(of_session()),
         // The query log is in memory and always current.
         SystemCommand::FlushLogs => {}
     }

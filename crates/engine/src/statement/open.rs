@@ -17,6 +17,7 @@ use boundary::ledgers::loads::LoadHistory;
 use boundary::ledgers::mutations::Mutations;
 use boundary::ledgers::part_log::PartLog;
 use boundary::ledgers::processes::Processes;
+use boundary::ledgers::refreshes::Refreshes;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use host::{Host, Runtimes, Workers};
@@ -106,6 +107,7 @@ impl Database {
             part_log: Arc::new(PartLog::default()),
             mutations: Mutations::default(),
             expiries: Expiries::default(),
+            refreshes: Refreshes::default(),
             sources: SourceCaches {
                 stores: Arc::new(stores::StoreCache::with_hosts(
                     runtimes.clone(),

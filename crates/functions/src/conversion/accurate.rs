@@ -50,6 +50,26 @@ fn outside(arg: &Arg, range: &std::ops::RangeInclusive<i128>) -> Result<BooleanA
     }, else Ok(BooleanArray::from(vec![false; arg.array.len()])))
 }
 
+/// The type that the second argument names; a moment whose zone is not named stays in the zone of the first argument.
+pub(crate) fn named_type_in_zone(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let named = named_type(args)?;
+    let Some(
+        ColumnType::DateTime { time_zone: Some(zone) } | ColumnType::DateTime64 { time_zone: Some(zone), .. },
+    ) = args.first().map(|arg| arg.column_type.value_type())
+    else {
+        return Ok(named);
+    };
+    let time_zone = Some(Arc::clone(zone));
+    let zoned = match named.value_type() {
+        ColumnType::DateTime { time_zone: None } => ColumnType::DateTime { time_zone },
+        ColumnType::DateTime64 { time_zone: None, precision } => {
+            ColumnType::DateTime64 { time_zone, precision: *precision }
+        }
+        _ => return Ok(named),
+    };
+    Ok(if named.is_nullable() { zoned.nullable() } else { zoned })
+}
+
 /// How the values of a type become those of another one.
 enum Way {
     /// What does not fit is given up.
@@ -107,7 +127,7 @@ pub(crate) fn tried(call: &Call<'_>, to: &ColumnType) -> Result<ArrayRef, Functi
 }
 
 fn or_null_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let target = named_type(args)?;
+    let target = named_type_in_zone(args)?;
     if let ColumnType::Array(_) | ColumnType::Map(..) = target {
         let message = format!("type {target} is not supported here because it cannot be inside Nullable");
         return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
@@ -182,7 +202,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
         Ok(target)
     };
     vec![
-        ScalarFunction::new("accurateCast", 2..=2, named_type, strict).own_nulls().doc(
+        ScalarFunction::new("accurateCast", 2..=2, named_type_in_zone, strict).own_nulls().doc(
             "accurateCast(x, 'T')",
             "Converts to the named type; an error where the value would change.",
             "accurateCast(5, 'UInt8') -> 5",

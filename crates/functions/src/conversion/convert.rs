@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 use model::{ColumnType, ErrorCode};
 
 use crate::cast::CastMode;
-use crate::conversion::accurate::{self, named_type};
+use crate::conversion::accurate::{self, named_type, named_type_in_zone};
 use crate::conversion::plain_time;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call, SessionValues, parse_zone};
@@ -335,14 +335,18 @@ fn time_families(out: &mut Vec<ScalarFunction>) {
 }
 
 fn casts() -> Vec<ScalarFunction> {
-    let strict = ScalarFunction::new("CAST", 2..=2, named_type, |call| {
-        convert(call, CastMode::Strict, call.result_type)
-    });
+    let strict = |call: &Call<'_>| convert(call, CastMode::Strict, call.result_type);
     vec![
-        strict.own_nulls().any_case().aliases(&["_CAST"]).doc(
+        ScalarFunction::new("CAST", 2..=2, named_type_in_zone, strict).own_nulls().any_case().doc(
             "CAST(x, 'T')",
-            "Converts to the named type. Integers wrap; text that does not read is an error, or NULL for Nullable types.",
+            "Converts to the named type; moments keep their zone where it names none. Integers wrap; text that does not \
+             read is an error, or NULL for Nullable types.",
             "CAST('5', 'UInt8') -> 5",
+        ),
+        ScalarFunction::new("_CAST", 2..=2, named_type, strict).own_nulls().doc(
+            "_CAST(x, 'T')",
+            "CAST to exactly the type named: a moment without a zone in it is in the server's.",
+            "_CAST('5', 'UInt8') -> 5",
         ),
     ]
 }

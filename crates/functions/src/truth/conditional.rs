@@ -143,6 +143,24 @@ fn first_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         .ok_or_else(|| FunctionError::bad_argument("an argument is needed"))
 }
 
+fn null_if_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let first = first_type(args)?;
+    if let ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) = first.value_type() {
+        return Err(FunctionError::illegal_type(&first, "nullIf: it cannot be NULL"));
+    }
+    // What reads as a number beside one need not be equal to it: '257' as an UInt8 would be 1.
+    let is_text = |arg: &ArgType| arg.column_type.value_type().is_string();
+    let is_other = |arg: &ArgType| {
+        let plain = arg.column_type.value_type();
+        !plain.is_string()
+            && !matches!(plain, ColumnType::Enum8(_) | ColumnType::Enum16(_) | ColumnType::Nothing)
+    };
+    if args.iter().any(is_text) && args.iter().any(is_other) {
+        supertype(args.iter().map(|arg| &arg.column_type))?;
+    }
+    Ok(first.nullable())
+}
+
 fn null_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let equal = equal_flags(call, 0, 1)?;
     let source = call.arg(0)?;
@@ -252,14 +270,11 @@ fn choices() -> Vec<ScalarFunction> {
             "The second argument where the first is NULL.",
             "ifNull(NULL, 1) -> 1",
         ),
-        ScalarFunction::new("nullIf", 2..=2, |args| Ok(first_type(args)?.nullable()), null_if)
-            .own_nulls()
-            .any_case()
-            .doc(
-                "nullIf(a, b)",
-                "NULL where the arguments are equal, else the first.",
-                "nullIf(1, 1) -> NULL",
-            ),
+        ScalarFunction::new("nullIf", 2..=2, null_if_type, null_if).own_nulls().any_case().doc(
+            "nullIf(a, b)",
+            "NULL where the arguments are equal, else the first.",
+            "nullIf(1, 1) -> NULL",
+        ),
     ]
 }
 

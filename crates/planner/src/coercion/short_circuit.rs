@@ -182,7 +182,7 @@ fn call_can_fail(function: &ScalarFunction, schema: &DFSchema) -> Result<bool> {
         "toString" | "toTypeName" | "toNullable" | "toLowCardinality" | "toValidUTF8" | "tokens" => Ok(false),
         _ if ["OrNull", "OrZero", "OrDefault"].iter().any(|end| name.ends_with(*end)) => Ok(false),
         // Text may not read as what is wanted; a number always becomes one.
-        "CAST" => match args.first() {
+        "CAST" | "_CAST" => match args.first() {
             Some(arg) => Ok(of_type(arg, is_text)? || of_type(arg, is_decimal)?),
             None => Ok(false),
         },

@@ -18,15 +18,16 @@ use crate::rewrite::aliases::resolve;
 use crate::rewrite::grouping_sets::GROUPING;
 use crate::rewrite::lower::{nested, not, operation};
 use crate::rewrite::windows::in_frame;
+use crate::scalar::adapter::CAST;
 use crate::scalar::attached::SIMPLE;
 use aggregates::combined::COMBINED;
 use aggregates::naming::{self, Aggregate, OverNothing};
 use aggregates::own::PARAMETER_END;
 use aggregates::states;
 
-/// Our cast: takes the value and a constant type name. Under another name the planner would put an alias around each, and
-/// aliases in aliases double its work with each level.
-const CAST: &str = "CAST";
+/// The cast that users write, which keeps the zone of a moment. Under another name than its first one the planner would put
+/// an alias around each, and aliases in aliases double its work with each level.
+const WRITTEN_CAST: &str = "CAST";
 
 impl Rewriter {
     pub(crate) fn function(&mut self, function: Function) -> Result<Expr> {
@@ -86,7 +87,8 @@ impl Rewriter {
                 let nothing = call(CAST, vec![call("array", vec![]), text("Array(String)")]);
                 return Ok(call("mapFromArrays", vec![nothing.clone(), nothing]));
             }
-            ("cast" | "_cast", [operand, type_name]) => return self.cast(operand.clone(), type_name),
+            ("cast", [operand, type_name]) => return self.cast(WRITTEN_CAST, operand.clone(), type_name),
+            ("_cast", [operand, type_name]) => return self.cast(CAST, operand.clone(), type_name),
             ("date_add" | "dateadd" | "timestampadd" | "timestamp_add", _) => {
                 return self.shifted(BinaryOperator::Plus, args);
             }
@@ -109,7 +111,7 @@ impl Rewriter {
         Ok(call(known, self.values(args)?))
     }
 
-    fn cast(&mut self, operand: Expr, type_name: &Expr) -> Result<Expr> {
+    fn cast(&mut self, name: &str, operand: Expr, type_name: &Expr) -> Result<Expr> {
         let Some(written) = text_of(type_name) else {
             return Err(SqlError::bad_arguments("the second argument of CAST must be a constant type name"));
         };
@@ -117,7 +119,7 @@ impl Rewriter {
         let column_type = parsed.map_err(|e| SqlError::new(ErrorCode::UNKNOWN_TYPE, e.to_string()))?;
         states::check_states(&column_type).map_err(of_function)?;
         let operand = self.value(operand)?;
-        Ok(call(CAST, vec![operand, text(column_type.to_string())]))
+        Ok(call(name, vec![operand, text(column_type.to_string())]))
     }
 
     /// `toInterval(3, 'day')`.

@@ -16,18 +16,25 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use functions::{Call, FunctionError, ScalarFunction, folding, row_bytes};
+use host::at_length::at_length;
 use model::type_arrow::{from_field, to_field};
 use model::type_name::NESTING_MAX;
 use model::{ColumnType, ErrorCode, Monotonicity};
 
 use super::call_name::{Digest, call_name, digest_of_large, short_name};
 use super::format_query;
+use super::long_calls::may_take_long;
 use super::preimage::preimage;
 use crate::session::session_values;
 use aggregates::typing::{argument, argument_type, external, lost_its_type, scalar_at};
 
-/// The name the rewrite gives to `CAST(x AS T)` and `x::T`.
+/// The cast to exactly the type it names.
 pub(crate) const CAST: &str = "_CAST";
+
+/// Whether a function is a cast, as a user writes it or as we do.
+pub(crate) fn is_cast(name: &str) -> bool {
+    name == "CAST" || name == CAST
+}
 
 /// One of our functions.
 #[derive(Debug, Clone)]
@@ -55,9 +62,6 @@ impl Adapter {
 /// Every other name it is found under. The planner looks unquoted names up in lower case.
 fn spellings(function: &ScalarFunction) -> Vec<String> {
     let mut names: Vec<String> = function.aliases.iter().map(|alias| (*alias).to_owned()).collect();
-    if function.name == "CAST" && !function.aliases.contains(&CAST) {
-        names.push(CAST.to_owned());
-    }
     names.push(function.name.to_owned());
     let lower: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
     names.extend(lower);
@@ -71,7 +75,7 @@ impl Adapter {
     /// A cast of bytes that only lost their type: they are those of the type asked for.
     fn named_again(&self, args: &ScalarFunctionArgs) -> Option<ColumnarValue> {
         let source =
-            args.arg_fields.first().filter(|field| self.function.name == "CAST" && lost_its_type(field))?;
+            args.arg_fields.first().filter(|field| is_cast(self.function.name) && lost_its_type(field))?;
         let same = source.data_type() == args.return_field.data_type();
         args.args.first().filter(|_| same).cloned()
     }
@@ -151,7 +155,11 @@ impl ScalarUDFImpl for Adapter {
         let session = session_values(&args.config_options);
         let _constant = is_constant.then(folding::of_constants);
         let call = Call::new(&values, rows, &result_type, &session);
-        let array = self.function.evaluate(&call).map_err(external)?;
+        let array = match may_take_long(self.function.name, &values, rows) {
+            true => at_length(|| self.function.evaluate(&call)),
+            false => self.function.evaluate(&call),
+        };
+        let array = array.map_err(external)?;
         Ok(if is_constant {
             folding::keep(row_bytes(&array)).map_err(external)?;
             ColumnarValue::Scalar(scalar_at(&array, 0)?)

@@ -6,6 +6,7 @@
 pub(crate) mod preimage;
 pub(crate) mod call_name;
 pub(crate) mod format_query;
+mod long_calls;
 pub(crate) mod adapter;
 pub(crate) mod truth;
 pub(crate) mod constant_set;

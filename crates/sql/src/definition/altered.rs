@@ -74,6 +74,7 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
         AlterCommand::ModifyTtl(_) => ("MODIFY_TTL", true),
         AlterCommand::RemoveTtl => ("REMOVE_TTL", true),
         AlterCommand::ModifyQuery(_) => ("MODIFY_QUERY", true),
+        AlterCommand::ModifyRefresh(_) => ("MODIFY_REFRESH", true),
         AlterCommand::ModifyOrderBy(_) => ("MODIFY_ORDER_BY", true),
         AlterCommand::ModifySampleBy(_) => ("MODIFY_SAMPLE_BY", true),
         AlterCommand::RemoveSampleBy => ("REMOVE_SAMPLE_BY", true),
@@ -88,7 +89,7 @@ fn check_engine(def: &TableDef, command: &AlterCommand) -> Result<()> {
     let is_of_parts = ["INDEX", "PROJECTION", "TTL", "BY"].iter().any(|word| what.ends_with(word));
     let takes = match def.engine {
         // Of a materialized view, and by itself.
-        _ if what == "MODIFY_QUERY" => false,
+        _ if ["MODIFY_QUERY", "MODIFY_REFRESH"].contains(&what) => false,
         TableEngine::MergeTree => true,
         _ if is_of_parts => false,
         TableEngine::Null => true,

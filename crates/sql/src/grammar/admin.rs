@@ -7,7 +7,7 @@ use crate::grammar::{collection, detach, function, mutation, query, show, view};
 use crate::reader::head::Head;
 use crate::statement::{
     Alter, AlterCommand, KillMode, NameFilter, Optimize, Partition, RenamedTable, Show, Statement,
-    SystemCommand, TableName,
+    SystemCommand, TableName, ViewCommand,
 };
 use lexer::error::{Result, SqlError};
 
@@ -248,6 +248,12 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
         SystemCommand::StopTtlMerges(optional_table(head)?)
     } else if head.words(&["START", "TTL", "MERGES"]) {
         SystemCommand::StartTtlMerges(optional_table(head)?)
+    } else if head.words(&["STOP", "VIEWS"]) {
+        SystemCommand::StopViews
+    } else if head.words(&["START", "VIEWS"]) {
+        SystemCommand::StartViews
+    } else if let Some(command) = view_command(head) {
+        SystemCommand::View(head.table_name()?, command)
     } else if head.words(&["DROP", "SCHEMA", "CACHE"]) || head.words(&["CLEAR", "SCHEMA", "CACHE"]) {
         SystemCommand::DropSchemaCache(if head.word("FOR") { Some(cached_storage(head)?) } else { None })
     } else if head.words(&["DROP", "UNCOMPRESSED", "CACHE"])
@@ -267,6 +273,14 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
     };
     head.on_cluster()?;
     Ok(Statement::System(command))
+}
+
+/// `REFRESH VIEW` and its kin.
+fn view_command(head: &mut Head<'_>) -> Option<ViewCommand> {
+    use ViewCommand::{Cancel, Refresh, Start, Stop, Wait};
+    let commands =
+        [("REFRESH", Refresh), ("WAIT", Wait), ("STOP", Stop), ("START", Start), ("CANCEL", Cancel)];
+    commands.into_iter().find(|(word, _)| head.words(&[word, "VIEW"])).map(|(_, command)| command)
 }
 
 /// ClickHouse's words for the storages whose schemas are cached.

@@ -6,6 +6,7 @@ use model::DefaultKind;
 use sqlparser::tokenizer::Token;
 
 use crate::grammar::column::{column, constraint, modified_column};
+use crate::grammar::refresh::refresh;
 use crate::grammar::{kept, mutation, query, ttl};
 use crate::reader::head::Head;
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
@@ -41,6 +42,9 @@ fn enclosed(head: &mut Head<'_>) -> Result<AlterCommand> {
 fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
     if head.words(&["MODIFY", "QUERY"]) {
         return query::query(head).map(AlterCommand::ModifyQuery);
+    }
+    if head.words(&["MODIFY", "REFRESH"]) {
+        return refresh(head).map(|refresh| AlterCommand::ModifyRefresh(Box::new(refresh)));
     }
     if head.words(&["ADD", "COLUMN"]) {
         let if_not_exists = head.if_not_exists();

@@ -17,6 +17,7 @@ pub(crate) struct InsertHead {
     partition_by: Option<Box<Expr>>,
     columns: Option<Vec<String>>,
     except: Vec<String>,
+    overwrites: bool,
     label: Option<String>,
     infile: Option<Infile>,
 }
@@ -40,6 +41,7 @@ pub(crate) fn head(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChange
 
 /// Behind the word INSERT: target, label, columns, SETTINGS.
 pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChange>)> {
+    let overwrites = overwrites(head);
     head.word("INTO");
     head.word("TABLE");
     let target = if head.word("FUNCTION") {
@@ -47,6 +49,9 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
     } else {
         InsertTarget::Table(head.table_name()?)
     };
+    if overwrites && (head.peek_word("PARTITION") || matches!(target, InsertTarget::Function(_))) {
+        return Err(head.refuse("INSERT OVERWRITE of a partition, or of a function"));
+    }
     let mut partition_by = None;
     if head.words(&["PARTITION", "BY"]) {
         if !matches!(target, InsertTarget::Function(_)) {
@@ -82,7 +87,19 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
         }
         infile = Some(Infile { path, compression, format });
     }
-    Ok((InsertHead { target, partition_by, columns, except, label, infile }, settings))
+    Ok((InsertHead { target, partition_by, columns, except, overwrites, label, infile }, settings))
+}
+
+/// OVERWRITE, unless a table of that name is meant.
+fn overwrites(head: &mut Head<'_>) -> bool {
+    let is_name = match head.token_after(1) {
+        Token::Word(word) => {
+            let clauses = ["VALUES", "SELECT", "FORMAT", "SETTINGS", "WITH", "FROM"];
+            word.quote_style.is_none() && clauses.iter().any(|clause| word.value.eq_ignore_ascii_case(clause))
+        }
+        _ => true,
+    };
+    !is_name && head.word("OVERWRITE")
 }
 
 /// `WITH LABEL name`. A CTE may be called `label`, too; the scanner tells them apart by what follows.
@@ -149,6 +166,7 @@ fn finish(head: InsertHead, source: InsertSource) -> Statement {
         partition_by: head.partition_by,
         columns: head.columns,
         except: head.except,
+        overwrites: head.overwrites,
         label: head.label,
         source,
         settings: vec![],

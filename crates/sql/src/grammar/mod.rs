@@ -8,6 +8,7 @@ pub(crate) mod kept;
 pub(crate) mod ttl;
 pub(crate) mod column;
 pub(crate) mod query;
+pub(crate) mod refresh;
 pub(crate) mod view;
 pub(crate) mod detach;
 pub(crate) mod function;

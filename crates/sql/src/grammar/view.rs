@@ -6,6 +6,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::grammar::column::{TableElements, elements};
 use crate::grammar::query;
+use crate::grammar::refresh::refresh;
 use crate::reader::head::Head;
 use crate::statement::{ColumnSpec, CreateView, Materialized, Statement, TableName};
 use lexer::error::Result;
@@ -28,10 +29,11 @@ pub(crate) fn create(
     head.on_cluster()?;
     security(head)?;
     for refused in ["REFRESH", "TO"] {
-        if head.peek_word(refused) && !(is_materialized && refused == "TO") {
+        if head.peek_word(refused) && !is_materialized {
             return Err(head.refuse(&format!("{refused} of CREATE VIEW")));
         }
     }
+    let refresh = if head.word("REFRESH") { Some(refresh(head)?) } else { None };
     let to = if head.word("TO") { Some(head.table_name()?) } else { None };
     let mut columns = vec![];
     if *head.token() == Token::LParen && !query::starts(head) {
@@ -43,6 +45,7 @@ pub(crate) fn create(
         (Some(_), Some(to)) => Some(Materialized::To(to)),
         (Some(own_table), None) => Some(own_table(head, &name)?),
     };
+    let is_empty = refresh.is_some() && head.word("EMPTY");
     security(head)?;
     let mut comment = if head.word("COMMENT") { head.text("a comment")? } else { String::new() };
     security(head)?;
@@ -51,7 +54,17 @@ pub(crate) fn create(
     if head.word("COMMENT") {
         comment = head.text("a comment")?;
     }
-    let view = CreateView { name, if_not_exists, or_replace, columns, query, comment, materialized };
+    let view = CreateView {
+        name,
+        if_not_exists,
+        or_replace,
+        columns,
+        query,
+        comment,
+        materialized,
+        refresh,
+        is_empty,
+    };
     Ok(Statement::CreateView(Box::new(view)))
 }
 

@@ -3,7 +3,7 @@
 use model::DefaultKind;
 use sqlparser::ast;
 
-use super::{ColumnSpec, ConstraintSpec, Query, SettingChange, TableName};
+use super::{ColumnSpec, ConstraintSpec, Query, Refresh, SettingChange, TableName};
 
 /// ALTER TABLE: all of its commands happen, one after the other, or none.
 #[derive(Clone, PartialEq, Debug)]
@@ -77,6 +77,8 @@ pub enum AlterCommand {
     RemoveTtl,
     /// What a materialized view does with rows from now on.
     ModifyQuery(Query),
+    /// Of a view that is refreshed: another clause in the place of the old one.
+    ModifyRefresh(Box<Refresh>),
     ModifyOrderBy(Vec<ast::Expr>),
     ModifySampleBy(ast::Expr),
     RemoveSampleBy,

@@ -1,6 +1,6 @@
 //! What CREATE VIEW and CREATE MATERIALIZED VIEW say.
 
-use super::{ColumnSpec, CreateTable, Query, TableName};
+use super::{ColumnSpec, CreateTable, Query, Refresh, TableName};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateView {
@@ -12,6 +12,10 @@ pub struct CreateView {
     pub query: Query,
     pub comment: String,
     pub materialized: Option<Materialized>,
+    /// Its SELECT is run by the clock, and sees no INSERTs.
+    pub refresh: Option<Refresh>,
+    /// EMPTY: the first run is not at once.
+    pub is_empty: bool,
 }
 
 /// Where the rows of a materialized view go.

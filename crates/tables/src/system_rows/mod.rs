@@ -4,6 +4,8 @@
 
 pub mod maps;
 pub mod rows;
+pub mod abilities;
+pub mod view_refreshes;
 pub mod unfilled;
 pub mod shown_default;
 pub mod kept;

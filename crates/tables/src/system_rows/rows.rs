@@ -297,6 +297,7 @@ fn append(column: &mut Builder, cell: Cell) -> Result<(), Error> {
         (Builder::UInt(numbers), Cell::Null) => numbers.append_null(),
         (Builder::Int(numbers), Cell::Int(value)) => numbers.append_value(value),
         (Builder::Float(numbers), Cell::Float(value)) => numbers.append_value(value),
+        (Builder::Float(numbers), Cell::Null) => numbers.append_null(),
         (Builder::Time(times), Cell::Time(value)) => times.push(i64::try_from(value).ok()),
         (Builder::Time(times), Cell::Null) => times.push(None),
         (Builder::Micros(times), Cell::Micros(value)) => times.push(i64::try_from(value).ok()),

@@ -42,7 +42,7 @@ pub(crate) mod information_schema;
 
 use ::tables::system_rows::rows::{self, Columns, RowBuilder};
 pub(crate) use ::tables::system_rows::shown_default::default_of;
-use ::tables::system_rows::unfilled;
+use ::tables::system_rows::{unfilled, view_refreshes};
 
 /// Columns and content of one system table.
 pub(crate) struct SystemTable {
@@ -112,9 +112,17 @@ const NAMES: &[&str] = &[
     "time_zones",
     "user_directories",
     "users",
+    "view_refreshes",
     "zeros",
     "zeros_mt",
 ];
+
+const VIEW_REFRESHES: SystemTable = SystemTable {
+    columns: view_refreshes::COLUMNS,
+    fill: |services, execution, rows| {
+        view_refreshes::fill(&execution.snapshot, &services.refreshes, services.now_ms(), rows)
+    },
+};
 
 fn definition(name: &str) -> Option<SystemTable> {
     Some(match name {
@@ -150,6 +158,7 @@ fn definition(name: &str) -> Option<SystemTable> {
         "events" => metrics::EVENTS,
         "metrics" => metrics::METRICS,
         "users" => users::TABLE,
+        "view_refreshes" => VIEW_REFRESHES,
         _ => {
             let empty = unfilled::is_known(name).then_some(SystemTable::EMPTY);
             return abilities::definition(name).or(empty);

@@ -3,13 +3,11 @@
 //! Invariant: the rows are constants of the program, beside the values that settings have in this session.
 
 use super::SystemTable;
+use ::tables::system_rows::abilities::{data_types, formats, table_engines};
 
 mod build_options;
-mod data_types;
-mod formats;
 mod functions;
 mod settings;
-mod table_engines;
 mod table_functions;
 mod time_zones;
 
@@ -17,12 +15,16 @@ mod time_zones;
 pub(super) fn definition(name: &str) -> Option<SystemTable> {
     Some(match name {
         "build_options" => build_options::TABLE,
-        "data_type_families" => data_types::TABLE,
-        "formats" => formats::TABLE,
+        "data_type_families" => {
+            SystemTable { columns: data_types::COLUMNS, fill: |_, _, rows| data_types::fill(rows) }
+        }
+        "formats" => SystemTable { columns: formats::COLUMNS, fill: |_, _, rows| formats::fill(rows) },
         "functions" => functions::TABLE,
         "merge_tree_settings" => settings::MERGE_TREE_TABLE,
         "settings" => settings::TABLE,
-        "table_engines" => table_engines::TABLE,
+        "table_engines" => {
+            SystemTable { columns: table_engines::COLUMNS, fill: |_, _, rows| table_engines::fill(rows) }
+        }
         "table_functions" => table_functions::TABLE,
         "time_zones" => time_zones::TABLE,
         _ => return None,

@@ -1,6 +1,8 @@
 //! `system.table_engines`: what ENGINE of CREATE TABLE can be.
 
-use super::SystemTable;
+use boundary::error::Error;
+
+use super::super::rows::{Columns, RowBuilder};
 
 struct Engine {
     name: &'static str,
@@ -172,35 +174,34 @@ const ENGINES: &[Engine] = &[
     },
 ];
 
-pub(super) const TABLE: SystemTable = SystemTable {
-    columns: &[
-        ("name", "String"),
-        ("supports_settings", "UInt8"),
-        ("supports_skipping_indices", "UInt8"),
-        ("supports_projections", "UInt8"),
-        ("supports_sort_order", "UInt8"),
-        ("supports_ttl", "UInt8"),
-        ("supports_replication", "UInt8"),
-        ("supports_deduplication", "UInt8"),
-        ("supports_parallel_insert", "UInt8"),
-        ("description", "String"),
-        ("syntax", "String"),
-        ("examples", "String"),
-        ("introduced_in", "String"),
-        ("related", "Array(String)"),
-    ],
-    fill: |_, _, rows| {
-        for engine in ENGINES {
-            rows.push_some([
-                ("name", engine.name.into()),
-                ("supports_settings", engine.settings.into()),
-                ("supports_sort_order", engine.sorts.into()),
-                ("supports_deduplication", engine.deduplicates.into()),
-                ("supports_parallel_insert", engine.parallel_insert.into()),
-                ("description", engine.description.into()),
-                ("syntax", engine.syntax.into()),
-            ])?;
-        }
-        Ok(())
-    },
-};
+pub const COLUMNS: &Columns = &[
+    ("name", "String"),
+    ("supports_settings", "UInt8"),
+    ("supports_skipping_indices", "UInt8"),
+    ("supports_projections", "UInt8"),
+    ("supports_sort_order", "UInt8"),
+    ("supports_ttl", "UInt8"),
+    ("supports_replication", "UInt8"),
+    ("supports_deduplication", "UInt8"),
+    ("supports_parallel_insert", "UInt8"),
+    ("description", "String"),
+    ("syntax", "String"),
+    ("examples", "String"),
+    ("introduced_in", "String"),
+    ("related", "Array(String)"),
+];
+
+pub fn fill(rows: &mut RowBuilder) -> Result<(), Error> {
+    for engine in ENGINES {
+        rows.push_some([
+            ("name", engine.name.into()),
+            ("supports_settings", engine.settings.into()),
+            ("supports_sort_order", engine.sorts.into()),
+            ("supports_deduplication", engine.deduplicates.into()),
+            ("supports_parallel_insert", engine.parallel_insert.into()),
+            ("description", engine.description.into()),
+            ("syntax", engine.syntax.into()),
+        ])?;
+    }
+    Ok(())
+}

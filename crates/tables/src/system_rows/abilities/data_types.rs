@@ -1,6 +1,8 @@
 //! `system.data_type_families`: the types a column can have, and their other names.
 
-use super::SystemTable;
+use boundary::error::Error;
+
+use super::super::rows::{Columns, RowBuilder};
 
 /// (name, found in any case, name it stands for).
 const FAMILIES: &[(&str, bool, &str)] = &[
@@ -64,15 +66,14 @@ const FAMILIES: &[(&str, bool, &str)] = &[
     ("VARCHAR", true, "String"),
 ];
 
-pub(super) const TABLE: SystemTable = SystemTable {
-    columns: &[("name", "String"), ("case_insensitive", "UInt8"), ("alias_to", "String")],
-    fill: |_, _, rows| {
-        for (name, any_case, alias_to) in FAMILIES {
-            rows.push([(*name).into(), (*any_case).into(), (*alias_to).into()])?;
-        }
-        Ok(())
-    },
-};
+pub const COLUMNS: &Columns = &[("name", "String"), ("case_insensitive", "UInt8"), ("alias_to", "String")];
+
+pub fn fill(rows: &mut RowBuilder) -> Result<(), Error> {
+    for (name, any_case, alias_to) in FAMILIES {
+        rows.push([(*name).into(), (*any_case).into(), (*alias_to).into()])?;
+    }
+    Ok(())
+}
 
 #[cfg(test)]
 mod tests {
