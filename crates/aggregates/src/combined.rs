@@ -120,13 +120,25 @@ fn resample(start: &str, end: &str, step: &str) -> Result<Combinator> {
     else {
         return Err(bad_arguments("-Resample takes three whole numbers: start, end, step"));
     };
-    let intervals =
-        if step > 0 && end > start { end.abs_diff(start).div_ceil(step.unsigned_abs()) } else { 0 };
-    match usize::try_from(intervals) {
-        Ok(1..=INTERVALS_MAX) => Ok(Combinator::Resample(start, end, step)),
-        Ok(0) => Err(out_of_bound("-Resample takes a start before the end and a step above zero")),
+    if step <= 0 {
+        return Err(out_of_bound("-Resample takes a step above zero"));
+    }
+    match intervals(start, end, step) {
+        ..=INTERVALS_MAX => Ok(Combinator::Resample(start, end, step)),
         _ => Err(out_of_bound("-Resample of more than a million intervals")),
     }
+}
+
+/// How many intervals `-Resample` makes; none where the end is not behind the start.
+fn intervals(start: i64, end: i64, step: i64) -> usize {
+    let length = if end > start { end.abs_diff(start) } else { 0 };
+    usize::try_from(length.div_ceil(step.unsigned_abs().max(1))).unwrap_or(usize::MAX)
+}
+
+/// The types of whole numbers that say in which interval of `-Resample` a row is.
+fn is_key(column_type: &ColumnType) -> bool {
+    use ColumnType::{Bool, Date, DateTime, Enum8, Enum16};
+    column_type.is_integer() || matches!(column_type, Bool | Date | DateTime { .. } | Enum8(_) | Enum16(_))
 }
 
 fn out_of_bound(message: &str) -> datafusion::common::DataFusionError {
@@ -177,7 +189,18 @@ impl Combined {
     /// The fields the inner aggregate sees.
     fn inner_fields(&self, fields: &[FieldRef]) -> Result<Vec<FieldRef>> {
         let (inner, combinator) = self.inner()?;
-        let (data, _) = self.data(fields, combinator)?;
+        let (data, key) = self.data(fields, combinator)?;
+        if let (Combinator::Resample(..), Some(key)) = (combinator, key) {
+            let key = type_of_field(key);
+            if !is_key(key.value_type()) {
+                let message = format!(
+                    "illegal type {key} of the last argument of {}: -Resample takes an integer of 64 bits or \
+                     fewer, a Date or a DateTime",
+                    self.name
+                );
+                return Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)));
+            }
+        }
         let mut seen = Vec::with_capacity(fields.len());
         for field in data {
             seen.push(match (combinator, type_of_field(field)) {

@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
 
-use super::{Factory, elements};
+use super::{Factory, elements, intervals};
 
 /// By what rows are given to places.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,7 @@ impl Positions {
     pub(super) fn new(factory: Factory, parameters: usize, spread: Spread, result: FieldRef) -> Result<Self> {
         let mut positions = Self { factory, parameters, spread, result, places: vec![] };
         if let Spread::Intervals { start, end, step } = spread {
-            let count = end.abs_diff(start).div_ceil(step.unsigned_abs());
-            positions.reach(usize::try_from(count).unwrap_or(0))?;
+            positions.reach(intervals(start, end, step))?;
         }
         Ok(positions)
     }

@@ -86,8 +86,9 @@ impl Rounding {
             Rounding::Floor => false,
             Rounding::Ceiling => rest > 0,
             Rounding::Truncate => rest > 0 && value < 0,
-            Rounding::Round => rest * 2 > unit || rest * 2 == unit && value > 0,
-            Rounding::Bankers => rest * 2 > unit || rest * 2 == unit && (low / unit) % 2 != 0,
+            // Twice the rest may be beyond 128 bits.
+            Rounding::Round => rest > unit - rest || rest == unit - rest && value > 0,
+            Rounding::Bankers => rest > unit - rest || rest == unit - rest && (low / unit) % 2 != 0,
         };
         if up { low + unit } else { low }
     }
@@ -117,7 +118,7 @@ impl Rounding {
         if digits >= 0 {
             return value;
         }
-        let places = u8::try_from(-digits).unwrap_or(u8::MAX);
+        let places = u8::try_from(digits.unsigned_abs()).unwrap_or(u8::MAX);
         // 10^77 is beyond 256 bits, 10^39 beyond 128.
         if places > if to.bytes == 32 { 76 } else { 38 } {
             return i256::ZERO;
@@ -150,19 +151,25 @@ impl Rounding {
         let digits = Self::digits_of(call)?;
         let digits_at = |row: usize| digits.as_ref().map_or(0, |digits| digits.get(row));
         let arg = call.arg(0)?;
-        if let ColumnType::Decimal { scale, .. } = result {
+        if let ColumnType::Decimal { precision, scale } = result {
             let source = call.converted(0, result)?;
             let Some(values) = source.as_primitive_opt::<Decimal128Type>() else {
                 let values = source.as_primitive::<Decimal256Type>();
                 let made = call.each::<Decimal256Type>(|row| {
-                    Ok(self.wide(values.value(arg.row(row)), digits_at(row) - i64::from(*scale), DECIMAL_256))
+                    let digits = digits_at(row).saturating_sub(i64::from(*scale));
+                    Ok(self.wide(values.value(arg.row(row)), digits, DECIMAL_256))
                 })?;
                 return Ok(typed(made.as_primitive::<Decimal256Type>().clone(), result));
             };
             let made = call.each::<Decimal128Type>(|row| {
                 let value = values.value(arg.row(row));
-                let dropped = i64::from(*scale) - digits_at(row);
-                Ok(if dropped <= 0 { value } else { self.integer(value, power(dropped)) })
+                let dropped = i64::from(*scale).saturating_sub(digits_at(row));
+                Ok(match dropped {
+                    ..=0 => value,
+                    // Of more digits than the type's own integer has, nothing is left.
+                    _ if dropped > digits_max(*precision) => 0,
+                    _ => self.integer(value, power(dropped)),
+                })
             })?;
             return Ok(typed(made.as_primitive::<Decimal128Type>().clone(), result));
         }
@@ -171,7 +178,11 @@ impl Rounding {
             let rounded = |row: usize| {
                 let value = u8::from(flags.value(arg.row(row)));
                 let digits = digits_at(row);
-                if digits >= 0 { value > 0 } else { self.machine(value, power(-digits), true) > 0 }
+                if digits >= 0 {
+                    value > 0
+                } else {
+                    self.machine(value, power(digits.saturating_neg()), true) > 0
+                }
             };
             return Ok(Arc::new(BooleanArray::from_iter((0..call.rows).map(|row| Some(rounded(row))))));
         }
@@ -197,7 +208,7 @@ impl Rounding {
                 } else if digits >= 0 {
                     value
                 } else {
-                    self.machine(value, power(-digits), short)
+                    self.machine(value, power(digits.saturating_neg()), short)
                 })
             })
         }, else Err(FunctionError::illegal_type(result, "round")))
@@ -214,7 +225,8 @@ impl Rounding {
         if !value.is_finite() {
             return value;
         }
-        let digits = i32::try_from(digits.clamp(-400, 400)).unwrap_or(0);
+        // 10^308 is the largest power that is a float.
+        let digits = i32::try_from(digits.clamp(-308, 400)).unwrap_or(0);
         match digits {
             0 => self.float(value),
             1.. => {
@@ -236,6 +248,15 @@ fn power_of_ten(x: f64) -> f64 {
         return format!("1e{x}").parse().unwrap_or(f64::NAN);
     }
     libm::exp10(x)
+}
+
+/// Digits of the largest power of ten in the integer that holds a Decimal of 128 bits or fewer.
+fn digits_max(precision: u8) -> i64 {
+    match precision {
+        ..=9 => 9,
+        10..=18 => 18,
+        _ => 38,
+    }
 }
 
 fn power(digits: i64) -> i128 {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Date32Array, Int64Array};
-use arrow::datatypes::{Date32Type, UInt8Type, UInt32Type};
+use arrow::datatypes::{Date32Type, Float64Type, UInt8Type, UInt32Type};
 use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
@@ -14,7 +14,7 @@ use crate::conversion::convert::zone_argument;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
-use crate::kernel::rows::constant_int;
+use crate::kernel::rows::{Numbers, constant_int};
 use crate::time::calendar::{SECONDS_PER_DAY, date_of, day_of_week, days_in_month, days_of};
 use crate::time::temporal::{digits_of, from_ticks, power_of_ten, precision_of, wrap_days, zone_of};
 use crate::time::zone::Zone;
@@ -43,9 +43,14 @@ pub(super) fn day_of(year: i64, month: i64, day: i64) -> Option<i32> {
     fits.then(|| days_of(year, month, day))
 }
 
-/// The day of a year, month and day that times can be made of.
-fn day_of_time(year: i64, month: i64, day: i64) -> Option<i32> {
-    day_of(year, month, day).filter(|_| (1900..=2299).contains(&year))
+/// Numbers whose digits are parts of a time, rounded where they are whole ones.
+pub(super) fn finite(call: &Call<'_>, name: &str) -> Result<Numbers<Float64Type>, FunctionError> {
+    let numbers = call.floats(0)?;
+    let is_bad = |row: usize| !call.is_null(row) && !numbers.get(row).is_finite();
+    match (0..call.rows).any(is_bad) {
+        true => Err(FunctionError::bad_argument(format!("the argument of {name} must be finite"))),
+        false => Ok(numbers),
+    }
 }
 
 fn make_date(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
@@ -73,6 +78,17 @@ pub(super) enum Place {
     After,
 }
 
+impl Place {
+    /// Wall-clock seconds; of what is beyond the years that times are made of, the first or last second.
+    pub(super) fn seconds(self) -> i64 {
+        match self {
+            Place::Before => i64::from(days_of(1900, 1, 1)) * SECONDS_PER_DAY,
+            Place::At(local) => local,
+            Place::After => i64::from(days_of(2300, 1, 1)) * SECONDS_PER_DAY - 1,
+        }
+    }
+}
+
 /// The place of six numbers among the years there are; `most` is the largest of each of the clock's parts.
 pub(super) fn place_of(parts: [i64; 6], years: std::ops::RangeInclusive<i64>, most: [i64; 3]) -> Place {
     let [year, month, day, hour, minute, second] = parts;
@@ -88,8 +104,10 @@ pub(super) fn place_of(parts: [i64; 6], years: std::ops::RangeInclusive<i64>, mo
     }
 }
 
-/// The years that a time is made of, as ClickHouse has them.
-const YEARS_MADE: std::ops::RangeInclusive<i64> = 1900..=2299;
+/// The place of six numbers among the years that a time is made of, as ClickHouse has them.
+pub(super) fn place_made(parts: [i64; 6]) -> Place {
+    place_of(parts, 1900..=2299, [TWO_DIGITS; 3])
+}
 
 fn make_time(call: &Call<'_>, digits_given: u32) -> Result<ArrayRef, FunctionError> {
     let parts: Vec<_> = (0..6).map(|index| call.ints(index)).collect::<Result<_, _>>()?;
@@ -99,25 +117,28 @@ fn make_time(call: &Call<'_>, digits_given: u32) -> Result<ArrayRef, FunctionErr
     let per_second = power_of_ten(digits_of(result));
     let up = power_of_ten(digits_of(result) - precision_of(result));
     let most = power_of_ten(precision_of(result)) - 1;
-    let (first, last) = (i64::from(days_of(1900, 1, 1)), i64::from(days_of(2300, 1, 1)));
     let moment = |row: usize| {
-        let place = place_of(std::array::from_fn(|part| parts[part].get(row)), YEARS_MADE, [TWO_DIGITS; 3]);
+        let place = place_made(std::array::from_fn(|part| parts[part].get(row)));
         let own = fraction.as_ref().map_or(0, |fraction| fraction.get(row).clamp(0, most));
-        let (local, own) = match place {
-            Place::Before => (first * SECONDS_PER_DAY, 0),
-            Place::At(local) => (local, own),
-            Place::After => (last * SECONDS_PER_DAY - 1, most),
+        let own = match place {
+            Place::Before => 0,
+            Place::At(_) => own,
+            Place::After => most,
         };
-        let epoch = zone.to_epoch(local);
+        let epoch = zone.to_epoch(place.seconds());
         if digits_given == 0 {
             return Ok(epoch.clamp(0, SECONDS_MAX));
         }
         let ticks = epoch.checked_mul(per_second).and_then(|ticks| ticks.checked_add(own * up));
-        ticks.ok_or_else(|| FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "a time is beyond DateTime64"))
+        ticks.ok_or_else(beyond_range)
     };
     let ticks: Result<Vec<i64>, FunctionError> =
         (0..call.rows).map(|row| if call.is_null(row) { Ok(0) } else { moment(row) }).collect();
     Ok(from_ticks(Int64Array::from(ticks?), result))
+}
+
+pub(super) fn beyond_range() -> FunctionError {
+    FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "a time is beyond DateTime64")
 }
 
 /// A date of `YYYYMMDD`.
@@ -128,11 +149,11 @@ fn of_digits(name: &'static str, result: ColumnType) -> ScalarFunction {
         1..=1,
         move |args| integers(args, 1, name).map(|()| result.clone()),
         move |call| {
-            let numbers = call.ints(0)?;
+            let numbers = finite(call, name)?;
             call.each::<Date32Type>(|row| {
-                let digits = numbers.get(row);
-                let day = day_of_time(digits / 10_000, digits / 100 % 100, digits % 100).unwrap_or(0);
-                Ok(if narrow { day.clamp(0, 65_535) } else { day })
+                let digits = wrap::<f64, i64>(numbers.get(row).round());
+                let day = day_of(digits / 10_000, digits / 100 % 100, digits % 100);
+                Ok(day.filter(|day| !narrow || (0..=65_535).contains(day)).unwrap_or(0))
             })
         },
     )

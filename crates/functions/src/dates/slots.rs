@@ -9,7 +9,7 @@ use arrow::datatypes::{Decimal128Type, Int64Type};
 use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
-use super::make::{Place, SECONDS_MAX, place_of};
+use super::make::{SECONDS_MAX, beyond_range, finite, place_made};
 use crate::columns::container::{list_of, offsets_of};
 use crate::columns::number::wrap;
 use crate::conversion::convert::zone_argument;
@@ -22,6 +22,12 @@ use crate::time::zone::Zone;
 
 /// Seconds of a slot that is given no size.
 const SLOT_SECONDS: i64 = 1800;
+
+/// Year, month, day, hour, minute and second of `YYYYMMDDhhmmss`.
+fn parts_of(digits: i64) -> [i64; 6] {
+    let (date, time) = (digits / 1_000_000, digits % 1_000_000);
+    [date / 10_000, date / 100 % 100, date % 100, time / 10_000, time / 100 % 100, time % 100]
+}
 
 /// `YYYYMMDDhhmmss`, as a DateTime or with a fraction as a DateTime64.
 fn of_digits(name: &'static str, fractions: bool) -> ScalarFunction {
@@ -39,29 +45,27 @@ fn of_digits(name: &'static str, fractions: bool) -> ScalarFunction {
         Ok(ColumnType::DateTime64 { precision, time_zone: zone_argument(args, 2)? })
     };
     ScalarFunction::new(name, 1..=2 + usize::from(fractions), rule, move |call: &Call<'_>| {
-        let numbers = call.floats(0)?;
+        let numbers = finite(call, name)?;
         let result = call.result_type.value_type();
         let zone = Zone::new(zone_of(result, call.session.time_zone));
         let (per_second, precision) = (power_of_ten(digits_of(result)), precision_of(result));
+        let up = power_of_ten(digits_of(result) - precision);
+        let scale = wrap::<i64, f64>(power_of_ten(precision));
         let moment = |row: usize| {
             let number = numbers.get(row);
-            let digits = wrap::<f64, i64>(number);
-            let (date, time) = (digits / 1_000_000, digits % 1_000_000);
-            let parts =
-                [date / 10_000, date / 100 % 100, date % 100, time / 10_000, time / 100 % 100, time % 100];
-            let Place::At(local) = place_of(parts, 1970..=2299, [23, 59, 59]) else { return 0 };
-            let epoch = zone.to_epoch(local);
+            let whole = if fractions { number.trunc() } else { number.round() };
+            let epoch = zone.to_epoch(place_made(parts_of(wrap::<f64, i64>(whole))).seconds());
             if !fractions {
-                return epoch.clamp(0, SECONDS_MAX);
+                return Ok(epoch.clamp(0, SECONDS_MAX));
             }
-            let up = power_of_ten(digits_of(result) - precision);
-            let scale = wrap::<i64, f64>(power_of_ten(precision));
-            let fraction = wrap::<f64, i64>(((number - number.trunc()) * scale).trunc());
-            epoch.saturating_mul(per_second).saturating_add(fraction * up)
+            // A fraction that rounds up to a second is one.
+            let fraction = wrap::<f64, i64>(((number - whole) * scale).round());
+            let ticks = epoch.checked_mul(per_second).and_then(|ticks| ticks.checked_add(fraction * up));
+            ticks.ok_or_else(beyond_range)
         };
-        let ticks: Vec<i64> =
-            (0..call.rows).map(|row| if call.is_null(row) { 0 } else { moment(row) }).collect();
-        Ok(from_ticks(Int64Array::from(ticks), result))
+        let ticks: Result<Vec<i64>, FunctionError> =
+            (0..call.rows).map(|row| if call.is_null(row) { Ok(0) } else { moment(row) }).collect();
+        Ok(from_ticks(Int64Array::from(ticks?), result))
     })
 }
 

@@ -6,24 +6,26 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, StringViewArray};
+use arrow::buffer::NullBuffer;
 use arrow::compute::take;
-use arrow::datatypes::{ArrowPrimitiveType, Int16Type};
+use arrow::datatypes::{ArrowPrimitiveType, Int16Type, i256};
 use model::saturating::u64_of;
 use model::type_arrow::to_data_type;
-use model::{ColumnType, EnumValues, ErrorCode, TupleElement};
+use model::{ColumnType, EnumValues, ErrorCode, TupleElement, WideInteger};
 
 use super::document::{Item, Kind};
 use super::write;
-use crate::cast::{CastMode, Caster, default_array};
+use crate::cast::{CastMode, Caster, default_array, read};
 use crate::columns::container::{list_of, map_of, offsets_of, tuple_of};
 use crate::columns::number::{Number, NumberType, with_number};
+use crate::columns::wide;
 use crate::error::FunctionError;
 
 /// How values become columns.
 pub(super) struct Builder {
     /// Of mode `OrNull`.
     pub(super) caster: Caster,
-    /// `true` is 1 where a number is wanted.
+    /// `true` is 1 where a number is wanted, and a number is a flag as if it were a UInt8.
     pub(super) flags_are_numbers: bool,
 }
 
@@ -65,15 +67,7 @@ impl Builder {
                 })))
             }
             ColumnType::Bool => {
-                let flag = |item: &Option<Item<'_>>| match item.as_ref()?.kind() {
-                    Kind::Bool(value) => Some(value),
-                    Kind::Int(value) => Some(value != 0),
-                    Kind::UInt(_) => Some(true),
-                    Kind::Double(value) => Some(value != 0.0),
-                    Kind::Whole { .. } => Some(true),
-                    _ => None,
-                };
-                Ok(Arc::new(items.iter().map(flag).collect::<BooleanArray>()))
+                Ok(Arc::new(items.iter().map(|item| self.flag(item.as_ref()?)).collect::<BooleanArray>()))
             }
             ColumnType::Enum8(names) | ColumnType::Enum16(names) => enums(items, names, to),
             ColumnType::Array(element) => self.lists(items, element),
@@ -87,11 +81,10 @@ impl Builder {
             | ColumnType::DateTime64 { .. }
             | ColumnType::Uuid
             | ColumnType::Ipv4
-            | ColumnType::Ipv6
-            | ColumnType::Int128
-            | ColumnType::UInt128
-            | ColumnType::Int256
-            | ColumnType::UInt256 => self.read(items, to),
+            | ColumnType::Ipv6 => self.read(items, to),
+            ColumnType::Int128 | ColumnType::UInt128 | ColumnType::Int256 | ColumnType::UInt256 => {
+                self.wides(items, to)
+            }
             number => with_number!(number, T => {
                 Ok(Arc::new(self.numbers::<T>(items)))
             }, else Err(FunctionError::illegal_type(number, "JSONExtract"))),
@@ -115,8 +108,54 @@ impl Builder {
                 let text = item.text()?;
                 match text.parse::<i128>() {
                     Ok(value) if !N::FLOAT => N::exact_int(value),
-                    _ => from_float(crate::cast::read::float(text).ok()?),
+                    _ => from_float(read::float(text).ok()?),
                 }
+            }
+            _ => None,
+        }
+    }
+
+    /// The function that is named after Bool knows no fractions and no text.
+    fn flag(&self, item: &Item<'_>) -> Option<bool> {
+        if self.flags_are_numbers {
+            return self.number::<u8>(item).map(|value| value != 0);
+        }
+        match item.kind() {
+            Kind::Bool(value) => Some(value),
+            Kind::Int(value) => Some(value != 0),
+            Kind::UInt(_) => Some(true),
+            _ => None,
+        }
+    }
+
+    fn wides(&self, items: Items<'_, '_>, to: &ColumnType) -> Result<ArrayRef, FunctionError> {
+        let Some(kind) = WideInteger::of(to) else {
+            return Err(FunctionError::illegal_type(to, "JSONExtract"));
+        };
+        let numbers: Vec<Option<i256>> = items.iter().map(|item| self.wide(item.as_ref()?, kind)).collect();
+        let present: NullBuffer = numbers.iter().map(Option::is_some).collect::<Vec<bool>>().into();
+        let numbers: Vec<i256> = numbers.into_iter().map(Option::unwrap_or_default).collect();
+        wide::column(&numbers, to, Some(present))
+    }
+
+    fn wide(&self, item: &Item<'_>, kind: WideInteger) -> Option<i256> {
+        let of_float = |value: f64| {
+            let whole = value.trunc();
+            let bits = i32::try_from(kind.bytes * 8).ok()?;
+            let top = 2_f64.powi(if kind.signed { bits - 1 } else { bits });
+            let fits = whole < top && whole >= if kind.signed { -top } else { 0.0 };
+            fits.then(|| wide::of_float(whole))
+        };
+        let of_int = |value: i128| (kind.signed || value >= 0).then(|| i256::from_i128(value));
+        match item.kind() {
+            Kind::Int(value) => of_int(i128::from(value)),
+            Kind::UInt(value) => of_int(i128::from(value)),
+            Kind::Bool(value) if self.flags_are_numbers => of_int(i128::from(value)),
+            Kind::Double(value) => of_float(value),
+            Kind::Whole { .. } => read::wide(item.digits(), kind).ok(),
+            Kind::Text { .. } => {
+                let text = item.text()?;
+                read::wide(text, kind).ok().or_else(|| of_float(read::float(text).ok()?))
             }
             _ => None,
         }
@@ -127,7 +166,7 @@ impl Builder {
         let numbers = matches!(
             to,
             ColumnType::Decimal { .. } | ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. }
-        ) || to.is_wide_integer();
+        );
         let is_time = matches!(to, ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. });
         let words: ArrayRef = Arc::new(texts(items, |item, out| {
             match item.kind() {
@@ -141,8 +180,6 @@ impl Builder {
                         width = 10 + fraction.min(1) + fraction
                     ));
                 }
-                // Whole numbers have no fraction: it is cut.
-                Kind::Double(value) if to.is_wide_integer() => out.push_str(&format!("{:.0}", value.trunc())),
                 _ => write::plain(item, out),
             }
             match item.kind() {

@@ -43,6 +43,10 @@ fn find(haystack: &str, needle: &str, start: u64, way: Way) -> u64 {
         return find_bytes(&raw_text::bytes(haystack), &raw_text::bytes(needle), start);
     }
     let skip = usize_of(start.max(1) - 1);
+    if !way.utf8 && needle.is_empty() {
+        // Nothing is found wherever it is looked for, also between the bytes of a character.
+        return if skip <= haystack.len() { u64_of(skip) + 1 } else { 0 };
+    }
     let from = if way.utf8 {
         haystack.char_indices().map(|(at, _)| at).chain(std::iter::once(haystack.len())).nth(skip)
     } else {

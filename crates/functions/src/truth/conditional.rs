@@ -18,6 +18,7 @@ use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{expanded, flags, truths};
 use crate::kernel::types::supertype;
 use crate::truth::compare::{Comparison, Sides, compare, equal_flags};
+use crate::truth::nested_order;
 
 /// Conditions are arguments 0, 2, 4, ... but for the last.
 fn branches_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
@@ -205,10 +206,18 @@ fn better(
     call: &Call<'_>,
     comparison: Comparison,
 ) -> Result<ArrayRef, FunctionError> {
-    let sides = Sides { a: best, b: next, a_constant: false, b_constant: false, rows: call.rows };
-    let stays = compare(&sides, call.result_type, comparison)?;
+    let stays = match call.result_type.value_type() {
+        ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) => {
+            nested_order::stays(best, next, comparison == Comparison::Greater)?
+        }
+        plain => {
+            let sides = Sides { a: best, b: next, a_constant: false, b_constant: false, rows: call.rows };
+            let stays = compare(&sides, plain, comparison)?;
+            BooleanBuffer::collect_bool(call.rows, |row| stays.value(row) == 1)
+        }
+    };
     // As in ClickHouse the next argument is taken unless the best so far is better: so NaN loses only to its right.
-    let takes = |row: usize| next.is_valid(row) && (best.is_null(row) || stays.value(row) == 0);
+    let takes = |row: usize| next.is_valid(row) && (best.is_null(row) || !stays.value(row));
     let mask = BooleanArray::new(BooleanBuffer::collect_bool(call.rows, takes), None);
     Ok(zip(&mask, next, best)?)
 }

@@ -4,6 +4,7 @@
 
 mod intervals;
 pub(crate) mod compare;
+mod nested_order;
 pub(crate) mod logic;
 pub(crate) mod conditional;
 pub(crate) mod checks;

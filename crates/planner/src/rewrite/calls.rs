@@ -211,7 +211,8 @@ impl Rewriter {
             OverNothing::Null if makes_array(&aggregate.name) => value,
             OverNothing::Null => unless_empty(rows, value),
             OverNothing::Default if has_no_default(&aggregate.name) => {
-                call("ifNull", vec![unless_empty(rows, value), number("0")])
+                let nothing = call("defaultValueOfArgumentType", vec![value.clone()]);
+                call("ifNull", vec![unless_empty(rows, value), nothing])
             }
             OverNothing::Default => value,
         })
@@ -444,6 +445,12 @@ fn with_parameters(
         Some("Resample") => parameters.split_off(parameters.len() - 3),
         _ => vec![],
     };
+    if let ("count", Some("Resample" | "ArgMin" | "ArgMax"), 1) =
+        (aggregate.name.as_str(), aggregate.combinator, args.len())
+    {
+        // What is counted are rows: the one argument is the combinator's.
+        args.insert(0, number("1"));
+    }
     let mut behind = 0;
     if naming::parameters_in_front(&aggregate.name) {
         args.insert(0, text(parameters_as_text(&parameters)));
