@@ -136,7 +136,7 @@ impl Caster {
         Ok(from_ticks(read, to))
     }
 
-    /// Midnight in the target's zone.
+    /// Midnight in the target's zone, or where the day starts without one.
     fn time_from_days(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         let zone = Zone::new(zone_of(column.to, self.time_zone));
         let is_seconds = matches!(column.to, ColumnType::DateTime { .. });
@@ -145,7 +145,7 @@ impl Caster {
             // Later days end after the last second.
             let day =
                 if is_seconds && stops { i64::from(day).clamp(0, WHOLE_DAYS_MAX) } else { i64::from(day) };
-            let seconds = zone.to_epoch(day * SECONDS_PER_DAY);
+            let seconds = zone.first_at(day * SECONDS_PER_DAY);
             if is_seconds {
                 return Ok(if stops { seconds.clamp(0, SECONDS_MAX) } else { wrap_seconds(seconds) });
             }

@@ -72,11 +72,11 @@ impl Locals {
         self.values.value(if self.is_constant { 0 } else { row })
     }
 
-    /// Seconds since the epoch; of a date its midnight in the zone.
+    /// Seconds since the epoch; of a date its start in the zone.
     pub(super) fn epoch(&self, row: usize) -> i64 {
         let value = self.value(row);
         if self.is_date {
-            self.zone.to_epoch(value * SECONDS_PER_DAY)
+            self.zone.first_at(value * SECONDS_PER_DAY)
         } else {
             value.div_euclid(self.per_second)
         }

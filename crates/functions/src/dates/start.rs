@@ -106,7 +106,7 @@ fn start_seconds(locals: &Locals, row: usize, span: i64) -> i64 {
         let offset = locals.zone.offset_at(epoch);
         return (epoch + offset).div_euclid(span) * span - offset;
     }
-    locals.zone.to_epoch(i64::from(locals.day(row)) * SECONDS_PER_DAY)
+    locals.zone.first_at(i64::from(locals.day(row)) * SECONDS_PER_DAY)
 }
 
 fn span_function(name: &'static str, span: i64) -> ScalarFunction {
@@ -181,11 +181,11 @@ pub(super) fn start_of(
         // Several hours are counted from midnight, shorter spans from the epoch.
         Some(seconds) if unit == Unit::Hour && count > 1 => Ok(moments(call, |row| {
             let (midnight, time) = (i64::from(locals.day(row)) * SECONDS_PER_DAY, locals.time(row));
-            locals.zone.to_epoch(midnight + time.div_euclid(seconds * count) * seconds * count)
+            locals.zone.first_at(midnight + time.div_euclid(seconds * count) * seconds * count)
         })),
         Some(seconds) => Ok(moments(call, |row| start_seconds(&locals, row, seconds * count))),
         None => Ok(moments(call, |row| {
-            locals.zone.to_epoch(i64::from(start_day(locals.day(row), count, unit)) * SECONDS_PER_DAY)
+            locals.zone.first_at(i64::from(start_day(locals.day(row), count, unit)) * SECONDS_PER_DAY)
         })),
     }
 }

@@ -91,6 +91,22 @@ impl Zone {
         }
     }
 
+    /// The first moment at which a wall clock shows that time or a later one: a day without a midnight starts
+    /// where the gap ends.
+    pub(crate) fn first_at(&self, local: i64) -> i64 {
+        let epoch = self.to_epoch(local);
+        let missing = local - self.to_local(epoch);
+        if missing <= 0 {
+            return epoch;
+        }
+        let (mut before, mut behind) = (epoch, epoch + missing);
+        while behind - before > 1 {
+            let middle = before + (behind - before) / 2;
+            if self.to_local(middle) >= local { behind = middle } else { before = middle }
+        }
+        behind
+    }
+
     /// No change of the offset within a quarter of a day, so a local time there is unambiguous.
     fn steady_near(&self, epoch: i64) -> bool {
         const REACH: i64 = SECONDS_PER_DAY / 4;
@@ -133,5 +149,9 @@ mod tests {
         // 2020-03-29 02:30 does not exist, 2020-10-25 02:30 exists twice.
         assert_eq!(paris.to_epoch(1_585_449_000), 1_585_441_800);
         assert_eq!(paris.to_epoch(1_603_593_000), 1_603_585_800);
+        assert_eq!(paris.first_at(1_585_449_000), 1_585_443_600);
+        assert_eq!(paris.first_at(1_603_593_000), 1_603_585_800);
+        // In São Paulo 2018-11-04 started at one o'clock.
+        assert_eq!(Zone::new(Tz::America__Sao_Paulo).first_at(1_541_289_600), 1_541_300_400);
     }
 }
