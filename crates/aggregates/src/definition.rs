@@ -13,6 +13,9 @@ use crate::typing::external;
 /// The arity of a function whose accumulator takes whatever is given.
 pub(super) const ALL_ARGUMENTS: usize = usize::MAX;
 
+/// Starts of the names of functions that take numbers, but not those of an enum.
+const NOT_OF_ENUMS: &[&str] = &["avg", "corr", "covar", "groupBit"];
+
 /// What stands where no row came, when the result is not Nullable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Empty {
@@ -115,14 +118,18 @@ impl Definition {
         external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
     }
 
-    /// Whether the accumulator computes with its arguments: such a function refuses days.
+    /// Whether the accumulator computes with its arguments: such a function refuses text.
     pub(super) fn takes_numbers(&self) -> bool {
-        (self.arguments)(self, &[DataType::Date32]).is_err()
+        (self.arguments)(self, &[DataType::Utf8View]).is_err()
     }
 
     /// Refuses types whose layout is that of a number, although they are none.
     pub(super) fn check_numbers(&self, types: &[ColumnType]) -> Result<()> {
-        let is_none = |t: &&ColumnType| t.is_address() || *t.value_type() == ColumnType::Uuid;
+        let takes_enums = !NOT_OF_ENUMS.iter().any(|start| self.name.starts_with(start));
+        let is_none = |t: &&ColumnType| {
+            let plain = t.value_type();
+            t.is_address() || *plain == ColumnType::Uuid || !takes_enums && plain.enum_values().is_some()
+        };
         match types.iter().find(is_none).filter(|_| self.takes_numbers()) {
             Some(other) => Err(self.illegal_type(other)),
             None => Ok(()),
@@ -131,15 +138,16 @@ impl Definition {
 
     /// Refuses a wrong number of arguments.
     pub(super) fn check_count(&self, count: usize) -> Result<()> {
-        let parameters = match self.name {
-            "groupArray" | "groupUniqArray" | "groupConcat" | "argMin" | "argMax" | "avgWeighted" => 1,
-            _ => 0,
+        let (least, most) = match self.name {
+            "groupArray" | "groupUniqArray" | "groupConcat" => (self.arity, self.arity + 1),
+            // The accumulator has one of the two.
+            "argMin" | "argMax" | "avgWeighted" => (2, 2),
+            _ => (self.arity, self.arity),
         };
-        if self.arity == ALL_ARGUMENTS || (self.arity..=self.arity + parameters).contains(&count) {
+        if self.arity == ALL_ARGUMENTS || (least..=most).contains(&count) {
             return Ok(());
         }
-        let message =
-            format!("aggregate function {} takes {} arguments, {count} given", self.name, self.arity);
+        let message = format!("aggregate function {} takes {least} arguments, {count} given", self.name);
         Err(external(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)))
     }
 }
@@ -200,12 +208,22 @@ pub(super) fn floats(definition: &Definition, types: &[DataType]) -> Result<Vec<
     types.iter().map(float).collect()
 }
 
-/// Decimals as they are, other numbers as Float64.
+/// Decimals and times as they are, other numbers as Float64.
 pub(super) fn averaged(definition: &Definition, types: &[DataType]) -> Result<Vec<DataType>> {
     match types {
-        [DataType::Decimal128(..) | DataType::Decimal256(..)] => Ok(types.to_vec()),
+        [
+            DataType::Decimal128(..) | DataType::Decimal256(..) | DataType::Date32 | DataType::Timestamp(..),
+        ] => Ok(types.to_vec()),
         _ => floats(definition, types),
     }
+}
+
+/// Of times a time, of all else Float64.
+pub(super) fn mean(types: &[ColumnType]) -> ColumnType {
+    use ColumnType::{Date, Date32, DateTime, DateTime64};
+    let is_time =
+        |t: &ColumnType| matches!(t.value_type(), Date | Date32 | DateTime { .. } | DateTime64 { .. });
+    if types.first().is_some_and(is_time) { same(types) } else { float64(types) }
 }
 
 /// Integers.

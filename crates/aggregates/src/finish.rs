@@ -71,7 +71,9 @@ impl Finish {
 
     /// The value over no rows.
     fn nothing(&self) -> Result<ArrayRef> {
-        Ok(match self.empty {
+        let is_float = matches!(self.result.value_type(), ColumnType::Float32 | ColumnType::Float64);
+        let empty = if is_float || self.empty != Empty::NaN { self.empty } else { Empty::Default };
+        Ok(match empty {
             // That of a Date32 is its first day; over nothing it is day 0.
             Empty::Default if *self.result.value_type() == ColumnType::Date32 => {
                 ScalarValue::Date32(Some(0)).to_array()?

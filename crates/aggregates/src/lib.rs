@@ -23,7 +23,7 @@ pub mod combined;
 mod table;
 mod uniq;
 mod wide_sum;
-mod decimal_average;
+mod exact_average;
 mod wrapped;
 pub mod row_bytes;
 pub mod states;

@@ -299,21 +299,27 @@ impl Sample {
         let count = u32::try_from(sorted.len()).map_or(f64::from(u32::MAX), f64::from);
         match self.pick {
             Pick::Timing => f64::from(timing::at(sorted, level)),
-            Pick::Interpolate | Pick::Inclusive => {
+            Pick::Interpolate => {
                 let position = level * (count - 1.0);
                 let below = index_of(position, last);
-                let above = (below + 1).min(last);
+                if below == last {
+                    return sorted[last];
+                }
                 let part = position - position.floor();
-                sorted[below] * (1.0 - part) + sorted[above] * part
+                sorted[below] * (position.floor() + 1.0 - position) + sorted[below + 1] * part
             }
-            Pick::Exclusive => {
-                let position = level * (count + 1.0);
-                let above = index_of(position, last);
+            Pick::Inclusive | Pick::Exclusive => {
+                let position = match self.pick {
+                    Pick::Inclusive => level * (count - 1.0) + 1.0,
+                    _ => level * (count + 1.0),
+                };
                 if position < 1.0 || position >= count {
                     return sorted[if position < 1.0 { 0 } else { last }];
                 }
+                // The difference of equal infinities is no number, as in ClickHouse.
+                let above = index_of(position, last);
                 let part = position - position.floor();
-                sorted[above - 1] * (1.0 - part) + sorted[above] * part
+                sorted[above - 1] + part * (sorted[above] - sorted[above - 1])
             }
             // They keep their values as they are.
             Pick::Exact | Pick::ExactLow | Pick::ExactHigh | Pick::Digest => f64::NAN,

@@ -7,7 +7,7 @@ use datafusion::functions_aggregate::{
 use model::ColumnType;
 
 use super::definition::{
-    ALL_ARGUMENTS, Definition, Empty, array, averaged, float64, floats, integers, uint64, widest,
+    ALL_ARGUMENTS, Definition, Empty, array, averaged, float64, floats, integers, mean, uint64, widest,
 };
 
 fn text(types: &[ColumnType]) -> ColumnType {
@@ -26,9 +26,9 @@ pub(super) static TABLE: &[Definition] = &[
         "Sum; integers wrap in 64 bits.",
         "sum(price)",
     ),
-    Definition::new("avg", average::avg_udaf).any_case().typed(averaged, float64).empty(Empty::NaN).doc(
+    Definition::new("avg", average::avg_udaf).any_case().typed(averaged, mean).empty(Empty::NaN).doc(
         "avg(x)",
-        "Arithmetic mean; nan over no rows.",
+        "Arithmetic mean, of times a time; nan over no rows.",
         "avg(price)",
     ),
     Definition::new("min", min_max::min_udaf).any_case().doc("min(x)", "Smallest value.", "min(price)"),

@@ -20,8 +20,8 @@ use model::ColumnType;
 use model::type_arrow::{from_field, to_field};
 
 use super::collected;
-use super::decimal_average::{Average, Averages, scale_of, state_fields};
 use super::definition::Definition;
+use super::exact_average::{Average, Averaged, Averages, state_fields};
 use super::finish::{Finish, Finished, FinishedGroups};
 use super::float_extreme;
 use super::float_window;
@@ -83,9 +83,10 @@ impl Wrapped {
         })
     }
 
-    /// The scale of decimals that are averaged exactly.
-    fn average_scale(&self, args: &AccumulatorArgs<'_>) -> Option<i8> {
-        scale_of(self.definition.name, args.expr_fields).filter(|_| !args.is_distinct)
+    /// What is averaged exactly.
+    fn averaged(&self, args: &AccumulatorArgs<'_>) -> Option<Averaged> {
+        let averaged = Averaged::of(self.definition.name, args.expr_fields).filter(|_| !args.is_distinct)?;
+        Some(averaged.in_steps_of(&from_field(&args.return_field)))
     }
 
     /// The layouts of the inner states; none where no argument is a list.
@@ -183,8 +184,9 @@ impl AggregateUDFImpl for Wrapped {
         if let Some(inner) = wide_sum::accumulator(self.definition.name, &acc_args)? {
             return Ok(Box::new(Finished { inner, finish, states: vec![] }));
         }
-        if let Some(scale) = self.average_scale(&acc_args) {
-            return Ok(Box::new(Finished { inner: Box::new(Average::new(scale)), finish, states: vec![] }));
+        if let Some(averaged) = self.averaged(&acc_args) {
+            let inner = Box::new(Average::new(averaged));
+            return Ok(Box::new(Finished { inner, finish, states: vec![] }));
         }
         let args = self.inner_args(&acc_args)?;
         let states = self.list_states(&args)?;
@@ -206,8 +208,9 @@ impl AggregateUDFImpl for Wrapped {
         if let Some(inner) = wide_sum::accumulator(self.definition.name, &args)? {
             return Ok(Box::new(Finished { inner, finish, states: vec![] }));
         }
-        if let Some(scale) = self.average_scale(&args) {
-            return Ok(Box::new(Finished { inner: Box::new(Average::new(scale)), finish, states: vec![] }));
+        if let Some(averaged) = self.averaged(&args) {
+            let inner = Box::new(Average::new(averaged));
+            return Ok(Box::new(Finished { inner, finish, states: vec![] }));
         }
         let inner_args = self.inner_args(&args)?;
         let types: Vec<DataType> =
@@ -224,8 +227,9 @@ impl AggregateUDFImpl for Wrapped {
             return Ok(fields);
         }
         let input_fields = self.arguments(args.input_fields);
-        if let Some(scale) = scale_of(self.definition.name, input_fields).filter(|_| !args.is_distinct) {
-            return Ok(state_fields(args.name, scale));
+        let averaged = Averaged::of(self.definition.name, input_fields).filter(|_| !args.is_distinct);
+        if let Some(averaged) = averaged {
+            return Ok(state_fields(args.name, &averaged));
         }
         self.inner.state_fields(StateFieldsArgs {
             name: args.name,
@@ -240,7 +244,7 @@ impl AggregateUDFImpl for Wrapped {
         if wide_sum::groups_accumulator(self.definition.name, &args).is_ok_and(|own| own.is_some()) {
             return true;
         }
-        if self.average_scale(&args).is_some() {
+        if self.averaged(&args).is_some() {
             return true;
         }
         self.inner_args(&args).is_ok_and(|args| {
@@ -254,8 +258,8 @@ impl AggregateUDFImpl for Wrapped {
         if let Some(inner) = wide_sum::groups_accumulator(self.definition.name, &args)? {
             return Ok(Box::new(FinishedGroups { inner, finish, states: vec![] }));
         }
-        if let Some(scale) = self.average_scale(&args) {
-            let inner = Box::new(Averages::new(scale));
+        if let Some(averaged) = self.averaged(&args) {
+            let inner = Box::new(Averages::new(averaged));
             return Ok(Box::new(FinishedGroups { inner, finish, states: vec![] }));
         }
         let args = self.inner_args(&args)?;
