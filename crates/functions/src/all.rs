@@ -35,6 +35,7 @@ static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
         crate::session::random::functions(),
         crate::session::answers::functions(),
         crate::session::blocks::functions(),
+        crate::session::running::functions(),
     ]
     .into_iter()
     .flatten()

@@ -34,7 +34,7 @@ pub use cast::{CastError, CastMode, CastSettings, cast_column, cast_column_with,
 pub use columns::container;
 pub use conversion::value::shown_type;
 pub use error::FunctionError;
-pub use hash::{city_hash_64, city_hash_128, join_hashes_64, mix_32};
+pub use hash::{city_hash_64, city_hash_128, join_hashes_64, mix_32, sip_hash_64};
 pub use kernel::call;
 pub use kernel::call::{Arg, ArgType, Call, RandomStream, SessionValues};
 pub use kernel::registry::{FunctionDoc, ScalarFunction};

@@ -10,6 +10,7 @@ use arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::UInt64Type;
 use arrow::row::{RowConverter, SortField};
+use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode, TupleElement};
 
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal, list_at};
@@ -21,6 +22,10 @@ use crate::memory::row_bytes::row_bytes;
 /// Default and most elements of `topK`.
 const PLACES: usize = 10;
 const PLACES_MAX: usize = 65_536;
+
+/// Default and most values that `uniqUpTo` counts.
+const TOLD_APART: usize = 5;
+const TOLD_APART_MAX: usize = 100;
 
 /// What a row takes while different ones are looked for, when all are: its place in the converted rows and two lists, and its
 /// entry in a table that doubles.
@@ -128,9 +133,37 @@ fn merged(group: &Group<'_>) -> Result<Vec<ArrayRef>, FunctionError> {
     Ok(vec![take(&group.call.arg(0)?.array, &indices, None)?, weights])
 }
 
+/// How many different values `uniqUpTo` knows apart.
+fn told_apart(parameters: Parameters<'_>) -> Result<usize, FunctionError> {
+    let most = parameters.count(0)?.unwrap_or(TOLD_APART);
+    if most <= TOLD_APART_MAX {
+        return Ok(most);
+    }
+    let message = format!("{} counts up to {TOLD_APART_MAX} values, {most} asked for", parameters.function);
+    Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message))
+}
+
+fn columns_of(group: &Group<'_>) -> Vec<ArrayRef> {
+    group.call.args.iter().map(|arg| Arc::clone(&arg.array)).collect()
+}
+
+fn count_up_to(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
+    let (first, _) = different(&columns_of(group))?;
+    let count = first.len().min(told_apart(group.parameters)? + 1);
+    Ok(Arc::new(UInt64Array::from(vec![u64_of(count)])))
+}
+
+/// One row of each value, of one more than are told apart at most.
+fn one_of_each(group: &Group<'_>) -> Result<Vec<ArrayRef>, FunctionError> {
+    let columns = columns_of(group);
+    let (mut first, _) = different(&columns)?;
+    first.truncate(told_apart(group.parameters)? + 1);
+    let places: UInt64Array = first.into_iter().map(|at| u64::try_from(at).ok()).collect();
+    columns.iter().map(|column| Ok(take(column, &places, None)?)).collect()
+}
+
 fn entropy(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
-    let columns: Vec<ArrayRef> = group.call.args.iter().map(|arg| Arc::clone(&arg.array)).collect();
-    let (first, which) = different(&columns)?;
+    let (first, which) = different(&columns_of(group))?;
     let mut counts = vec![0.0_f64; first.len()];
     which.iter().for_each(|place| counts[*place] += 1.0);
     let total: f64 = counts.iter().sum();
@@ -164,6 +197,20 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
             "approx_top_sum[(n)](x, weight)",
             "The n values with the largest sums of weights, with these sums.",
             "approx_top_sum(3)(name, price)",
+        ),
+        AggregateFunction::new(
+            "uniqUpTo",
+            1..=usize::MAX,
+            |_, parameters| told_apart(parameters).map(|_| ColumnType::UInt64),
+            count_up_to,
+        )
+        .parameters(0..=1)
+        .never_null()
+        .compacted(one_of_each)
+        .doc(
+            "uniqUpTo[(n)](x, ...)",
+            "Number of different values up to n, 5 if not said; n + 1 where there are more.",
+            "uniqUpTo(3)(name)",
         ),
         AggregateFunction::new("entropy", 1..=usize::MAX, |_, _| Ok(ColumnType::Float64), entropy).doc(
             "entropy(x, ...)",

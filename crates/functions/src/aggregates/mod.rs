@@ -10,6 +10,7 @@ mod funnel;
 mod series;
 mod statistics;
 mod quantiles;
+mod histogram;
 
 use std::sync::LazyLock;
 
@@ -22,6 +23,7 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(series::functions());
     all.extend(statistics::functions());
     all.extend(quantiles::functions());
+    all.extend(histogram::functions());
     all
 });
 

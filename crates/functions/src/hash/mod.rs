@@ -46,6 +46,11 @@ fn int_hash(value: u64) -> u64 {
     x ^ (x >> 33)
 }
 
+/// SipHash-2-4 without a key: ClickHouse's sipHash64 of a text.
+pub fn sip_hash_64(bytes: &[u8]) -> u64 {
+    sip::sip64(bytes, (0, 0))
+}
+
 /// ClickHouse's intHash32 with the salt of the function of that name.
 fn int_hash_32(value: u64) -> u32 {
     mix_32(value ^ 0x75D9_543D_E018_BF45)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, FixedSizeBinaryArray, ListBuilder, StringViewBuilder};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{UInt32Type, UInt64Type};
+use model::saturating::u64_of;
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 
@@ -220,6 +221,22 @@ fn uuids(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     Ok(Arc::new(FixedSizeBinaryArray::new(16, Buffer::from(bytes), None)))
 }
 
+/// UUIDs that start with the time the statement started, in the order of rows: a counter with a random start behind the time.
+fn uuids_in_order(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let millis = u128::try_from(call.session.now_ns.div_euclid(1_000_000)).unwrap_or(0) & 0xFFFF_FFFF_FFFF;
+    // One bit less than it has, so that it does not start again.
+    let start = call.session.random.next_u64() >> 23;
+    let mut bytes = Vec::with_capacity(call.rows * 16);
+    for row in 0..call.rows {
+        let counter = u128::from(start.wrapping_add(u64_of(row)) & 0x3FF_FFFF_FFFF);
+        let random = u128::from(call.session.random.next_u64() >> 32);
+        let (high, low) = (counter >> 30, counter & 0x3FFF_FFFF);
+        let uuid = millis << 80 | 7 << 76 | high << 64 | 2 << 62 | low << 32 | random;
+        bytes.extend(uuid.to_be_bytes());
+    }
+    Ok(Arc::new(FixedSizeBinaryArray::new(16, Buffer::from(bytes), None)))
+}
+
 fn random() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
@@ -261,6 +278,10 @@ fn random() -> Vec<ScalarFunction> {
             .own_nulls()
             .volatile()
             .doc("generateUUIDv4([x])", "A random UUID.", "generateUUIDv4()"),
+        ScalarFunction::new("generateUUIDv7", 0..=1, |_| Ok(ColumnType::Uuid), uuids_in_order)
+            .own_nulls()
+            .volatile()
+            .doc("generateUUIDv7([x])", "A UUID that starts with the time.", "generateUUIDv7()"),
     ]
 }
 

@@ -160,6 +160,35 @@ fn printable(bits: u64) -> Drawn {
     (drawn, 4)
 }
 
+/// A character of Unicode, each as likely as any other; but for those of the last plane, which are for private use, and of which
+/// some stand for bytes here.
+fn any_character(stream: &RandomStream) -> char {
+    const LAST_PLANE: u32 = 0x10_0000;
+    loop {
+        // 20 bits; those that are no character are half of a pair.
+        let bits = u32::try_from(stream.next_u64() >> 44).unwrap_or(LAST_PLANE);
+        if let Some(c) = char::from_u32(bits) {
+            return c;
+        }
+    }
+}
+
+fn text_of_characters(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let lengths = call.ints(0)?;
+    let most = LENGTH_MAX / 4;
+    call.each_text(|row, out| {
+        let length = lengths.get(row);
+        if !(0..=most).contains(&length) {
+            let message =
+                format!("randomStringUTF8 makes texts of up to {most} characters, {length} asked for");
+            return Err(FunctionError::new(ErrorCode::TOO_LARGE_STRING_SIZE, message));
+        }
+        let own = RandomStream::new(call.session.random.next_u64());
+        out.extend((0..length).map(|_| any_character(&own)));
+        Ok(())
+    })
+}
+
 fn counts() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
@@ -244,6 +273,18 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "randomFixedString(n)",
             "n random bytes as a FixedString.",
             "randomFixedString(5)",
+        ),
+        ScalarFunction::new(
+            "randomStringUTF8",
+            1..=2,
+            lengths("randomStringUTF8", false),
+            text_of_characters,
+        )
+        .volatile()
+        .doc(
+            "randomStringUTF8(n[, x])",
+            "n random characters of Unicode.",
+            "lengthUTF8(randomStringUTF8(0)) -> 0",
         ),
         text("randomPrintableASCII", false, printable).doc(
             "randomPrintableASCII(n[, x])",

@@ -2,6 +2,9 @@
 //!
 //! Invariant: pieces keep the order they have in the text. Must not know: where pieces are kept, how they are found.
 
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use model::ColumnType;
 
 use super::split::{each_list, text_list};
@@ -14,12 +17,57 @@ use crate::kernel::types::takes_text;
 /// Characters of a piece where nothing else is asked for.
 const GRAM_CHARS: usize = 3;
 
-/// How `tokens` takes a text apart.
-enum Tokenizer {
+/// How a text is taken apart.
+pub(super) enum Tokenizer {
     Words,
     Grams(usize),
     Separators(Vec<String>),
     Whole,
+}
+
+impl Tokenizer {
+    /// As it is written in one text: `ngrams(3)`, `splitByString([' '])`.
+    pub(super) fn parse(call: &Call<'_>, written: &str) -> Result<Tokenizer, FunctionError> {
+        let (name, of) = match written.trim().strip_suffix(')').and_then(|call| call.split_once('(')) {
+            Some((name, of)) => (name.trim(), of.trim()),
+            None => (written.trim(), ""),
+        };
+        match (name, of) {
+            ("splitByNonAlpha", "") => Ok(Tokenizer::Words),
+            ("array", "") => Ok(Tokenizer::Whole),
+            ("ngrams", "") => Ok(Tokenizer::Grams(GRAM_CHARS)),
+            ("ngrams", chars) => match chars.parse() {
+                Ok(chars) if chars > 0 => Ok(Tokenizer::Grams(chars)),
+                _ => Err(unknown(written)),
+            },
+            ("splitByString", "") => Ok(Tokenizer::Separators(vec![" ".to_owned()])),
+            ("splitByString", list) => {
+                let list: ArrayRef = Arc::new(StringViewArray::from(vec![list]));
+                let list = call.caster(CastMode::Strict).column(&list, &ColumnType::String, &text_list())?;
+                let texts = list.as_list::<i32>().values().as_string_view();
+                checked(texts.iter().map(|text| text.unwrap_or_default().to_owned()).collect())
+                    .map(Tokenizer::Separators)
+            }
+            _ => Err(unknown(written)),
+        }
+    }
+
+    /// Hands the pieces over, one by one.
+    pub(super) fn each(&self, text: &str, push: &mut dyn FnMut(&str)) {
+        match self {
+            Tokenizer::Words => text
+                .split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
+                .filter(|word| !word.is_empty())
+                .for_each(push),
+            Tokenizer::Grams(chars) => each_gram(text, *chars, push),
+            Tokenizer::Separators(separators) => each_between(text, separators, push),
+            Tokenizer::Whole => push(text),
+        }
+    }
+}
+
+fn unknown(written: &str) -> FunctionError {
+    FunctionError::bad_argument(format!("unknown tokenizer: '{written}'"))
 }
 
 fn each_gram(text: &str, chars: usize, push: &mut dyn FnMut(&str)) {
@@ -59,10 +107,14 @@ fn separators(call: &Call<'_>) -> Result<Vec<String>, FunctionError> {
         .take(lists.range(0).len())
         .map(|text| text.unwrap_or_default().to_owned())
         .collect();
-    if values.is_empty() || values.iter().any(String::is_empty) {
+    checked(values)
+}
+
+fn checked(separators: Vec<String>) -> Result<Vec<String>, FunctionError> {
+    if separators.is_empty() || separators.iter().any(String::is_empty) {
         return Err(FunctionError::bad_argument("separators are texts that are not empty, one at least"));
     }
-    Ok(values)
+    Ok(separators)
 }
 
 fn tokenizer(call: &Call<'_>) -> Result<Tokenizer, FunctionError> {
@@ -74,7 +126,7 @@ fn tokenizer(call: &Call<'_>) -> Result<Tokenizer, FunctionError> {
         "ngrams" => Ok(Tokenizer::Grams(gram_chars(call, 2)?)),
         "splitByString" => Ok(Tokenizer::Separators(separators(call)?)),
         "array" => Ok(Tokenizer::Whole),
-        other => Err(FunctionError::bad_argument(format!("unknown tokenizer: '{other}'"))),
+        other => Err(unknown(other)),
     }
 }
 
@@ -103,16 +155,7 @@ fn tokens() -> ScalarFunction {
         let texts = call.texts(0)?;
         let tokenizer = tokenizer(call)?;
         each_list(call, false, |row, push| {
-            let text = texts.get(row);
-            match &tokenizer {
-                Tokenizer::Words => text
-                    .split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
-                    .filter(|word| !word.is_empty())
-                    .for_each(push),
-                Tokenizer::Grams(chars) => each_gram(text, *chars, push),
-                Tokenizer::Separators(separators) => each_between(text, separators, push),
-                Tokenizer::Whole => push(text),
-            }
+            tokenizer.each(texts.get(row), push);
             Ok(())
         })
     })

@@ -25,6 +25,8 @@ mod printf;
 mod any_case;
 mod ids;
 mod grams;
+mod words;
+mod key_values;
 
 use crate::kernel::registry::ScalarFunction;
 
@@ -50,5 +52,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(any_case::functions());
     out.extend(ids::functions());
     out.extend(grams::functions());
+    out.extend(words::functions());
+    out.extend(key_values::functions());
     out
 }

@@ -23,6 +23,36 @@ pub(super) enum Like {
     Regex(Regex),
 }
 
+/// A pattern with another escape in the words of one whose escape is the backslash.
+pub(super) fn with_backslashes(pattern: &str, escape: char) -> Result<String, FunctionError> {
+    if escape == '\\' {
+        return Ok(pattern.to_owned());
+    }
+    let mut out = String::with_capacity(pattern.len());
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        let literal = match chars.clone().next() {
+            _ if c != escape => None,
+            Some(next) if next == escape || matches!(next, '%' | '_') => chars.next(),
+            next => {
+                let found = next.map_or_else(|| escape.to_string(), |next| format!("{escape}{next}"));
+                let message = format!(
+                    "invalid escape '{found}' in the LIKE pattern '{pattern}': behind '{escape}' stands '%', '_' or \
+                     '{escape}'"
+                );
+                return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_ESCAPE_SEQUENCE, message));
+            }
+        };
+        match literal {
+            Some(special @ ('%' | '_' | '\\')) => out.extend(['\\', special]),
+            Some(other) => out.push(other),
+            None if c == '\\' => out.push_str("\\\\"),
+            None => out.push(c),
+        }
+    }
+    Ok(out)
+}
+
 impl Like {
     pub(super) fn compile(pattern: &str, any_case: bool) -> Result<Like, FunctionError> {
         let open_escape = pattern.len() - pattern.trim_end_matches('\\').len();

@@ -2,12 +2,15 @@
 //!
 //! Invariant: positions are 1-based, 0 means not found; flags are UInt8.
 
-use arrow::array::{ArrayRef, AsArray};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, UInt8Array};
 use arrow::datatypes::UInt64Type;
 use model::saturating::{u64_of, usize_of};
 use model::{ColumnType, raw_text};
 
-use super::pattern::{Compiled, Like, build};
+use super::pattern::{Compiled, Like, build, with_backslashes};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
@@ -101,17 +104,36 @@ fn like(
     compile: fn(&str) -> Result<Like, FunctionError>,
     wanted: bool,
 ) -> ScalarFunction {
-    ScalarFunction::new(name, 2..=2, takes_text(name, 2, ColumnType::UInt8), move |call| {
+    ScalarFunction::new(name, 2..=3, takes_text(name, 3, ColumnType::UInt8), move |call| {
         let (texts, patterns) = (call.texts(0)?, call.texts(1)?);
+        let escape = if call.args.len() > 2 { Some(escape(name, call)?) } else { None };
+        let plain = |pattern| match escape {
+            Some(escape) => with_backslashes(pattern, escape).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(pattern)),
+        };
         if let Some(pattern) = patterns.constant() {
-            let pattern = compile(pattern)?;
+            let pattern = compile(&plain(pattern)?)?;
             return call.each_flag(|row| pattern.matches(texts.get(row)) == wanted);
         }
         let compiled = Compiled::new(compile);
         call.each::<arrow::datatypes::UInt8Type>(|row| {
-            Ok(u8::from(compiled.get(patterns.get(row))?.matches(texts.get(row)) == wanted))
+            let pattern = plain(patterns.get(row))?;
+            Ok(u8::from(compiled.get(&pattern)?.matches(texts.get(row)) == wanted))
         })
     })
+}
+
+/// The character of ESCAPE.
+fn escape(name: &str, call: &Call<'_>) -> Result<char, FunctionError> {
+    let written = call.texts(2)?;
+    let mut chars = written.constant().unwrap_or("").chars();
+    match (chars.next(), chars.next()) {
+        (Some(escape), None) if escape.is_ascii() => Ok(escape),
+        _ => Err(FunctionError::bad_argument(format!(
+            "the ESCAPE argument of function {name} must be a single ASCII character, got '{}'",
+            written.constant().unwrap_or("")
+        ))),
+    }
 }
 
 fn matches(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
@@ -192,6 +214,21 @@ fn token_test(name: &'static str, any_case: bool) -> ScalarFunction {
     })
 }
 
+/// As [`token_test`], NULL where the token is none.
+fn token_test_or_null(name: &'static str, any_case: bool) -> ScalarFunction {
+    let result = ColumnType::UInt8.nullable();
+    ScalarFunction::new(name, 2..=2, takes_text(name, 2, result), move |call| {
+        let (texts, tokens) = (call.texts(0)?, call.texts(1)?);
+        let way = Way { utf8: false, any_case };
+        let found = |row: usize| {
+            let token = tokens.get(row);
+            let is_token = !call.is_null(row) && token.bytes().all(is_token_byte);
+            is_token.then(|| u8::from(has_token(&folded(texts.get(row), way), &folded(token, way))))
+        };
+        Ok(Arc::new((0..call.rows).map(found).collect::<UInt8Array>()))
+    })
+}
+
 fn positions() -> Vec<ScalarFunction> {
     let bytes = Way { utf8: false, any_case: false };
     vec![
@@ -231,22 +268,22 @@ fn patterns() -> Vec<ScalarFunction> {
     let any_case: fn(&str) -> Result<Like, FunctionError> = |pattern| Like::compile(pattern, true);
     vec![
         like("like", exact, true).doc(
-            "like(text, pattern)",
+            "like(text, pattern[, escape])",
             "Whether text matches % and _.",
             "like('abc', 'a%') -> 1",
         ),
         like("notLike", exact, false).doc(
-            "notLike(text, pattern)",
+            "notLike(text, pattern[, escape])",
             "The opposite of like.",
             "notLike('abc', 'a%') -> 0",
         ),
         like("ilike", any_case, true).doc(
-            "ilike(text, pattern)",
+            "ilike(text, pattern[, escape])",
             "like without regard to case.",
             "ilike('ABC', 'a%') -> 1",
         ),
         like("notILike", any_case, false).doc(
-            "notILike(text, pattern)",
+            "notILike(text, pattern[, escape])",
             "The opposite of ilike.",
             "notILike('ABC', 'a%') -> 0",
         ),
@@ -290,6 +327,16 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "hasTokenCaseInsensitive(text, token)",
             "As hasToken in any case.",
             "hasTokenCaseInsensitive('a B', 'b') -> 1",
+        ),
+        token_test_or_null("hasTokenOrNull", false).any_case().doc(
+            "hasTokenOrNull(text, token)",
+            "As hasToken, NULL where the token has separators.",
+            "hasTokenOrNull('a b', 'b') -> 1",
+        ),
+        token_test_or_null("hasTokenCaseInsensitiveOrNull", true).any_case().doc(
+            "hasTokenCaseInsensitiveOrNull(text, token)",
+            "As hasTokenOrNull in any case.",
+            "hasTokenCaseInsensitiveOrNull('a B', 'b') -> 1",
         ),
         count_substrings("countSubstrings", false).doc(
             "countSubstrings(text, needle)",

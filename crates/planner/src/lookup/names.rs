@@ -28,7 +28,6 @@ const REFUSED_COMBINATORS: &[&str] = &[
 
 /// Aggregates of ClickHouse that may not be done.
 const KNOWN_AGGREGATES: &[&str] = &[
-    "uniqUpTo",
     "quantileTiming",
     "quantileDeterministic",
     "quantileExactLow",

@@ -17,7 +17,7 @@ use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
 use crate::rewrite::grouping_sets::GROUPING;
 use crate::rewrite::lower::{nested, not, operation};
-use crate::rewrite::windows::in_frame;
+use crate::rewrite::windows::{ROW_NUMBERS, in_frame};
 use crate::scalar::adapter::CAST;
 use crate::scalar::attached::SIMPLE;
 use aggregates::combined::COMBINED;
@@ -25,8 +25,7 @@ use aggregates::naming::{self, Aggregate, OverNothing};
 use aggregates::own::PARAMETER_END;
 use aggregates::states;
 
-/// The cast that users write, which keeps the zone of a moment. Under another name than its first one the planner would put
-/// an alias around each, and aliases in aliases double its work with each level.
+/// The cast that users write, which keeps the zone of a moment.
 const WRITTEN_CAST: &str = "CAST";
 
 impl Rewriter {
@@ -82,6 +81,7 @@ impl Rewriter {
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), args.as_slice()) {
             _ if name == "arrayJoin" => return self.array_join(args),
+            _ if name == ROW_NUMBERS && args.is_empty() => return Ok(self.numbered_call()),
             // DataFusion's grammar reads a call of that name without arguments as its own.
             ("map", []) => {
                 let nothing = call(CAST, vec![call("array", vec![]), text("Array(String)")]);

@@ -228,6 +228,14 @@ impl Rewriter {
                 self.weight.compared_twice(before)?;
                 Expr::Between { expr, negated, low: self.boxed(*low)?, high: self.boxed(*high)? }
             }
+            Expr::Like { negated, any: _, expr, pattern, escape_char: Some(escape) } => {
+                let name = if negated { "notLike" } else { "like" };
+                return self.value(call(name, vec![*expr, *pattern, Expr::Value(escape)]));
+            }
+            Expr::ILike { negated, any: _, expr, pattern, escape_char: Some(escape) } => {
+                let name = if negated { "notILike" } else { "ilike" };
+                return self.value(call(name, vec![*expr, *pattern, Expr::Value(escape)]));
+            }
             Expr::Like { negated, any, expr, pattern, escape_char } => {
                 let (expr, pattern) = (self.boxed(*expr)?, self.boxed(*pattern)?);
                 Expr::Like { negated, any, expr, pattern, escape_char }

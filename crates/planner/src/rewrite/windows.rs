@@ -2,15 +2,29 @@
 //!
 //! Invariant: no window that comes out names another.
 
+use sql::dialect::{call, number};
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    Expr, Function, NamedWindowDefinition, NamedWindowExpr, Value, WindowFrame, WindowFrameBound, WindowSpec,
-    WindowType,
+    BinaryOperator, Expr, Function, NamedWindowDefinition, NamedWindowExpr, Value, WindowFrame,
+    WindowFrameBound, WindowSpec, WindowType,
 };
 
 use crate::rewrite::Rewriter;
 use crate::rewrite::calls::{arguments, with_call};
+use crate::rewrite::lower::{nested, operation};
 use crate::rewrite::order::window_key;
+
+/// The function whose calls count the rows that they were asked for.
+pub(crate) const ROW_NUMBERS: &str = "rowNumberInAllBlocks";
+
+/// Whether this is a value as written, also with a sign.
+fn is_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(_) => true,
+        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_literal(expr),
+        _ => false,
+    }
+}
 
 /// The function that `lagInFrame` or `leadInFrame` is over a frame without an end on its side.
 pub(crate) fn in_frame(name: &str) -> Option<&'static str> {
@@ -23,10 +37,28 @@ pub(crate) fn in_frame(name: &str) -> Option<&'static str> {
 
 impl Rewriter {
     pub(crate) fn windowed(&mut self, name: &str, function: Function) -> Result<Expr> {
-        let args = self.values(arguments(&function)?)?;
+        let mut args = self.values(arguments(&function)?)?;
         let over = function.over.map(|over| self.over(over)).transpose()?;
         let null_treatment = function.null_treatment;
-        Ok(with_call(name, args, |call| (call.over, call.null_treatment) = (over, null_treatment)))
+        let default = match args.get(2) {
+            Some(default) if matches!(name, "lag" | "lead") && !is_literal(default) => args.pop(),
+            _ => None,
+        };
+        let windowed = |args, null_treatment| {
+            with_call(name, args, |call| (call.over, call.null_treatment) = (over.clone(), null_treatment))
+        };
+        let Some(default) = default else { return Ok(windowed(args, null_treatment)) };
+        // DataFusion takes a literal. So it is asked whether there is such a row, and the default stands where there is none.
+        let distance = args.get(1).cloned().unwrap_or_else(|| number("1"));
+        let there = windowed(vec![number("1"), distance, number("0")], None);
+        let is_there = operation(nested(there), BinaryOperator::Eq, number("1"));
+        Ok(call("if", vec![is_there, windowed(args, null_treatment), default]))
+    }
+
+    /// A call that knows which one of the statement it is.
+    pub(crate) fn numbered_call(&mut self) -> Expr {
+        self.numbered_calls += 1;
+        call(ROW_NUMBERS, vec![number(&self.numbered_calls.to_string())])
     }
 
     /// A row before or behind is in the frame when the frame has no end there: then the frame plays no part.

@@ -12,7 +12,8 @@ use model::{ColumnType, ErrorCode};
 use sql::{Layout, Statement, formatted_query, parse_one};
 
 static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
-    vec![
+    let mut all = super::normalized::functions();
+    all.extend([
         function("formatQuery", false, false).doc(
             "formatQuery(query)",
             "The query laid out over several lines, as ClickHouse prints it; an error if it cannot be read.",
@@ -33,7 +34,8 @@ static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
             "As formatQuerySingleLine, and NULL if the query cannot be read.",
             "formatQuerySingleLineOrNull('select (')",
         ),
-    ]
+    ]);
+    all
 });
 
 /// All of them.

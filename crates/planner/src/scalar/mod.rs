@@ -5,6 +5,7 @@
 
 pub(crate) mod preimage;
 pub(crate) mod call_name;
+mod normalized;
 pub(crate) mod format_query;
 mod long_calls;
 pub(crate) mod adapter;

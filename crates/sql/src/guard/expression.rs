@@ -54,10 +54,9 @@ pub(crate) fn expression(checked: &Expr, depth: Depth) -> Result<()> {
             expression(expr, depth)?;
             both(low, high, depth)
         }
-        Expr::Like { negated: _, any, expr, pattern, escape_char }
-        | Expr::ILike { negated: _, any, expr, pattern, escape_char } => {
+        Expr::Like { negated: _, any, expr, pattern, escape_char: _ }
+        | Expr::ILike { negated: _, any, expr, pattern, escape_char: _ } => {
             refuse_if(*any, "LIKE ANY")?;
-            refuse_if(escape_char.is_some(), "ESCAPE")?;
             both(expr, pattern, depth)
         }
         Expr::RLike { negated: _, expr, pattern, regexp: _ } => both(expr, pattern, depth),
