@@ -9,11 +9,13 @@ use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Decimal256Array, Float64Array, Int64Array, UInt64Array,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal256Type, Field, FieldRef, TimeUnit, UInt64Type, i256};
+use arrow::datatypes::{DataType, Decimal256Type, Field, FieldRef, UInt64Type, i256};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use model::ColumnType;
 use model::saturating::u64_of;
+
+use crate::typing::units_of_step;
 
 /// What is averaged.
 #[derive(Clone, Debug)]
@@ -41,18 +43,12 @@ impl Averaged {
 
     /// With the step of the type of the result.
     pub(super) fn in_steps_of(self, result: &ColumnType) -> Averaged {
-        match (self, result.value_type()) {
-            (Averaged::Moments { layout, .. }, ColumnType::DateTime64 { precision, .. }) => {
-                let digits: u32 = match &layout {
-                    DataType::Timestamp(TimeUnit::Millisecond, _) => 3,
-                    DataType::Timestamp(TimeUnit::Microsecond, _) => 6,
-                    DataType::Timestamp(TimeUnit::Nanosecond, _) => 9,
-                    _ => 0,
-                };
-                let step = 10_i64.pow(digits.saturating_sub(u32::from(*precision)));
+        match self {
+            Averaged::Moments { layout, .. } => {
+                let step = units_of_step(&layout, result);
                 Averaged::Moments { layout, step }
             }
-            (averaged, _) => averaged,
+            averaged => averaged,
         }
     }
 

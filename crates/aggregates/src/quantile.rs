@@ -6,6 +6,7 @@
 mod digest;
 mod exact;
 mod sketch;
+mod steps;
 mod timing;
 
 use std::hash::{Hash, Hasher};
@@ -204,6 +205,11 @@ impl AggregateUDFImpl for Quantile {
         if self.pick == Pick::Digest {
             return Ok(Box::new(sketch::Sketch::new(results)));
         }
+        if let (Pick::Interpolate, Some(field)) = (self.pick, args.expr_fields.first())
+            && let Some(steps) = steps::Steps::new(field.data_type(), &results)
+        {
+            return Ok(Box::new(steps));
+        }
         Ok(Box::new(Sample {
             values: Vec::new(),
             seen: 0,
@@ -352,21 +358,8 @@ fn from_floats(values: Vec<f64>, column_type: &ColumnType) -> Result<ArrayRef> {
     Ok(match &data_type {
         DataType::Date32 => cast(&cast(&floats, &DataType::Int32)?, &data_type)?,
         DataType::Timestamp(..) => cast(&cast(&floats, &DataType::Int64)?, &data_type)?,
-        // ClickHouse cuts the digits that the type has not.
-        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => {
-            let cut = floats.as_primitive::<Float64Type>().unary::<_, Float64Type>(|v| cut(v, *scale));
-            cast(&cut, &data_type)?
-        }
         _ => cast(&floats, &data_type)?,
     })
-}
-
-/// A number without its digits behind the last of a scale, as far as a Float64 knows them.
-fn cut(value: f64, scale: i8) -> f64 {
-    let unit = 10f64.powi(i32::from(scale));
-    let (units, nearest) = (value * unit, (value * unit).round());
-    let is_whole = (units - nearest).abs() <= nearest.abs().max(1.0) * 1e-12;
-    (if is_whole { nearest } else { units.trunc() }) / unit
 }
 
 impl Accumulator for Sample {

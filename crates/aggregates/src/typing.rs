@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable};
@@ -95,6 +95,20 @@ pub fn literal_array(value: &ScalarValue, column_type: &ColumnType) -> Result<Ar
 fn laid_out(array: ArrayRef, column_type: &ColumnType) -> Result<ArrayRef> {
     let data_type = to_data_type(column_type);
     if *array.data_type() == data_type { Ok(array) } else { Ok(cast(&array, &data_type)?) }
+}
+
+/// How many units of its layout the smallest step of a type is: of a time, whose layout counts thousandths of it or none.
+pub fn units_of_step(layout: &DataType, column_type: &ColumnType) -> i64 {
+    let digits: u32 = match layout {
+        DataType::Timestamp(TimeUnit::Millisecond, _) => 3,
+        DataType::Timestamp(TimeUnit::Microsecond, _) => 6,
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => 9,
+        _ => 0,
+    };
+    match column_type.value_type() {
+        ColumnType::DateTime64 { precision, .. } => 10_i64.pow(digits.saturating_sub(u32::from(*precision))),
+        _ => 1,
+    }
 }
 
 /// Whether these are bytes of a UUID, an address or a wide integer whose type DataFusion forgot, as CASE does: no column
