@@ -163,6 +163,9 @@ fn random_streams_follow_from_their_seed() {
 fn volatile_functions_say_so() {
     let volatile: Vec<&str> = all().iter().filter(|f| f.volatile).map(|f| f.name).collect();
     let random = [
+        "arrayPartialShuffle",
+        "arrayRandomSample",
+        "arrayShuffle",
         "blockSize",
         "generateUUIDv4",
         "generateUUIDv7",

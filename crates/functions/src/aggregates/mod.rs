@@ -11,6 +11,8 @@ mod series;
 mod statistics;
 mod quantiles;
 mod histogram;
+mod determined;
+mod spans;
 
 use std::sync::LazyLock;
 
@@ -24,6 +26,8 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(statistics::functions());
     all.extend(quantiles::functions());
     all.extend(histogram::functions());
+    all.extend(determined::functions());
+    all.extend(spans::functions());
     all
 });
 

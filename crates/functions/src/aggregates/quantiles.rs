@@ -25,7 +25,7 @@ enum Way {
     Interpolated,
 }
 
-fn levels(parameters: Parameters<'_>) -> Result<Vec<f64>, FunctionError> {
+pub(super) fn levels(parameters: Parameters<'_>) -> Result<Vec<f64>, FunctionError> {
     let mut levels = Vec::with_capacity(parameters.len().max(1));
     for index in 0..parameters.len() {
         let level = parameters.float(index)?.filter(|level| (0.0..=1.0).contains(level));

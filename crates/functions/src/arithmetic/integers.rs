@@ -8,6 +8,7 @@ use arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, UInt64
 use arrow::datatypes::UInt64Type;
 use model::{ColumnType, ErrorCode};
 
+use crate::arithmetic::wide_integers;
 use crate::columns::container::{list_of, offsets_of};
 use crate::columns::number::{Number, with_number, wrap};
 use crate::error::FunctionError;
@@ -29,13 +30,23 @@ fn greatest_divisor(mut a: i128, mut b: i128) -> i128 {
     a.abs()
 }
 
-fn of_two(name: &'static str, compute: fn(i128, i128) -> i128) -> ScalarFunction {
+fn of_two(name: &'static str, is_multiple: bool) -> ScalarFunction {
+    let compute = move |a: i128, b: i128| {
+        let divisor = greatest_divisor(a, b);
+        if is_multiple { (a / divisor * b).abs() } else { divisor }
+    };
     let rule = move |args: &[ArgType]| {
+        if wide_integers::applies(&args[0].column_type, &args[1].column_type) {
+            return Ok(wide_integers::common_type(&args[0].column_type, &args[1].column_type));
+        }
         let ((a, a_signed), (b, b_signed)) = (shape(&args[0], name)?, shape(&args[1], name)?);
         Ok(integer_of(next_size(a.max(b)), a_signed || b_signed))
     };
     ScalarFunction::new(name, 2..=2, rule, move |call: &Call<'_>| {
         let result = call.result_type.value_type();
+        if result.is_wide_integer() {
+            return wide_integers::common(call, is_multiple);
+        }
         let (a, b) = (call.converted(0, result)?, call.converted(1, result)?);
         with_number!(result, T => {
             let (a, b) = (a.as_primitive::<T>(), b.as_primitive::<T>());
@@ -182,12 +193,8 @@ fn bit_lists() -> Vec<ScalarFunction> {
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = bit_lists();
     out.extend([
-        of_two("gcd", greatest_divisor).doc("gcd(a, b)", "The greatest common divisor.", "gcd(12, 18) -> 6"),
-        of_two("lcm", |a, b| (a / greatest_divisor(a, b) * b).abs()).doc(
-            "lcm(a, b)",
-            "The least common multiple.",
-            "lcm(4, 6) -> 12",
-        ),
+        of_two("gcd", false).doc("gcd(a, b)", "The greatest common divisor.", "gcd(12, 18) -> 6"),
+        of_two("lcm", true).doc("lcm(a, b)", "The least common multiple.", "lcm(4, 6) -> 12"),
         ScalarFunction::new("factorial", 1..=1, whole("factorial", ColumnType::UInt64), |call| {
             let numbers = call.ints(0)?;
             call.each::<UInt64Type>(|row| {

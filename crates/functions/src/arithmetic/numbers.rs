@@ -16,6 +16,7 @@ use crate::arithmetic::times;
 use crate::arithmetic::wide_integers;
 use crate::cast::CastMode;
 use crate::columns::number::{Number, NumberType, with_number, wrap};
+use crate::columns::wide;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
@@ -68,6 +69,21 @@ impl Arithmetic {
         Ok(call.caster(CastMode::Strict).column(&made, &quotient, call.result_type.value_type())?)
     }
 
+    /// The quotient of an integer of more than 64 bits and a float: that of floats, cut.
+    fn wide_by_float(self, call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+        let (a, b) = (call.floats(0)?, call.floats(1)?);
+        let mut values = Vec::with_capacity(call.rows);
+        for row in 0..call.rows {
+            let is_read = !call.is_null(row) && !(self.0.or_zero() && b.get(row) == 0.0);
+            let quotient = if is_read { a.get(row) / b.get(row) } else { 0.0 };
+            if !quotient.is_finite() {
+                return Err(division_by_zero());
+            }
+            values.push(wide::of_float(quotient));
+        }
+        wide::column(&values, call.result_type.value_type(), None)
+    }
+
     fn number_type(self, a: &ColumnType, b: &ColumnType) -> ColumnType {
         let floats = any_integer_shape(a).is_none() || any_integer_shape(b).is_none();
         let float_bytes = |t: &ColumnType| if *t == ColumnType::Float32 { 4 } else { 8 };
@@ -98,6 +114,9 @@ impl Arithmetic {
         let is_decimal = |t: &ColumnType| matches!(t, ColumnType::Decimal { .. });
         if self.is_whole_quotient() && (is_decimal(a) || is_decimal(b)) && !is_float(a) && !is_float(b) {
             return self.whole_quotients(call, a, b);
+        }
+        if self.is_whole_quotient() && a.is_wide_integer() && is_float(b) {
+            return self.wide_by_float(call);
         }
         if self.0 != Operator::Divide && wide_integers::applies(a, b) {
             return wide_integers::binary(self.0, call);

@@ -10,6 +10,7 @@ use crate::arithmetic::operator::{Operator, division_by_zero, division_of_smalle
 use crate::columns::wide::{column, kind_of, numbers};
 use crate::error::FunctionError;
 use crate::kernel::call::Call;
+use crate::kernel::types::{any_integer_shape, integer_of};
 
 /// An integer argument.
 struct Side {
@@ -51,6 +52,40 @@ fn divided(n: i256, d: i256) -> (i256, i256) {
     let quotient = half.wrapping_div(d) << 1_u8;
     let rest = n.wrapping_sub(quotient.wrapping_mul(d));
     if is_less(rest, d) { (quotient, rest) } else { (quotient.wrapping_add(i256::ONE), rest.wrapping_sub(d)) }
+}
+
+/// The greatest common divisor of numbers without sign.
+fn greatest_divisor(mut a: i256, mut b: i256) -> i256 {
+    while b != i256::ZERO {
+        (a, b) = (b, divided(a, b).1);
+    }
+    a
+}
+
+/// The type of a common divisor or multiple: the size of the larger one, a sign if one has it.
+pub(crate) fn common_type(a: &ColumnType, b: &ColumnType) -> ColumnType {
+    let (a, b) = (any_integer_shape(a).unwrap_or((1, false)), any_integer_shape(b).unwrap_or((1, false)));
+    integer_of(a.0.max(b.0), a.1 || b.1)
+}
+
+/// Greatest common divisors, or least common multiples.
+pub(crate) fn common(call: &Call<'_>, is_multiple: bool) -> Result<ArrayRef, FunctionError> {
+    let (a, b) = (Side::new(call, 0)?, Side::new(call, 1)?);
+    let magnitude = |side: &Side, row: usize| {
+        let number = side.get(row);
+        if side.is_negative(number) { number.wrapping_neg() } else { number }
+    };
+    let mut values = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let (x, y) = (magnitude(&a, row), magnitude(&b, row));
+        values.push(match (x == i256::ZERO || y == i256::ZERO, is_multiple) {
+            _ if call.is_null(row) => i256::ZERO,
+            (true, _) => return Err(division_by_zero()),
+            (false, false) => greatest_divisor(x, y),
+            (false, true) => divided(x, greatest_divisor(x, y)).0.wrapping_mul(y),
+        });
+    }
+    column(&values, call.result_type.value_type(), None)
 }
 
 fn divide(

@@ -15,6 +15,8 @@ mod reorder;
 mod concat;
 mod ranked;
 mod tuples;
+mod drawn;
+mod classified;
 
 use crate::kernel::registry::ScalarFunction;
 
@@ -32,5 +34,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(concat::functions());
     out.extend(ranked::functions());
     out.extend(tuples::functions());
+    out.extend(drawn::functions());
+    out.extend(classified::functions());
     out
 }

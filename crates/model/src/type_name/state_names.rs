@@ -38,6 +38,7 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("maxMappedArrays", "maxMap"),
     ("max_by", "argMax"),
     ("median", "quantile"),
+    ("medianDeterministic", "quantileDeterministic"),
     ("medianExact", "quantileExact"),
     ("medianExactHigh", "quantileExactHigh"),
     ("medianExactLow", "quantileExactLow"),
@@ -79,6 +80,7 @@ const COMBINATORS: &[&str] = &[
     "ArgMin",
     "ArgMax",
     "Resample",
+    "Map",
 ];
 
 /// The name as types have it.

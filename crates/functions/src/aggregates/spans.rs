@@ -1,0 +1,172 @@
+//! Intervals from one argument to the other: how many are open at once, and how long all of them are together.
+//!
+//! Invariant: an interval that ends where another one starts is closed before. Both ends have one type.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
+use arrow::compute::take;
+use arrow::datatypes::UInt64Type;
+use model::ColumnType;
+use model::saturating::u64_of;
+
+use super::function::{AggregateFunction, Group, Parameters, illegal};
+use crate::cast::default_array;
+use crate::columns::number::wrap;
+use crate::error::FunctionError;
+use crate::kernel::types::is_float;
+
+/// An end of an interval, in an order that is that of the values.
+type Key = i128;
+
+/// Floats as keys: the order of their bits is that of the numbers, once those below zero are turned.
+fn key_of_float(value: f64) -> Option<Key> {
+    let bits = wrap::<u64, i64>((value + 0.0).to_bits());
+    let ordered = if bits < 0 { bits ^ i64::MAX } else { bits };
+    (!value.is_nan()).then(|| Key::from(ordered))
+}
+
+fn keys(group: &Group<'_>, index: usize) -> Result<Vec<Option<Key>>, FunctionError> {
+    let rows = 0..group.call.rows;
+    match &group.call.arg(index)?.column_type {
+        float if is_float(float) => {
+            let values = group.call.floats(index)?;
+            Ok(rows.map(|row| key_of_float(values.get(row))).collect())
+        }
+        ColumnType::UInt64 => {
+            let values = group.call.converted(index, &ColumnType::UInt64)?;
+            let values = values.as_primitive::<UInt64Type>();
+            Ok(rows.map(|row| Some(Key::from(values.value(row)))).collect())
+        }
+        _ => {
+            let values = group.call.ints(index)?;
+            Ok(rows.map(|row| Some(Key::from(values.get(row)))).collect())
+        }
+    }
+}
+
+/// Most intervals that are open at once, and the row of which the start opens the last of them first.
+fn most_open(group: &Group<'_>) -> Result<(u64, Option<usize>), FunctionError> {
+    let mut ends: Vec<(Key, i64, usize)> = Vec::with_capacity(group.call.rows * 2);
+    for (argument, opens) in [(0, 1), (1, -1)] {
+        let keys = keys(group, argument)?.into_iter().enumerate();
+        ends.extend(keys.filter_map(|(row, key)| key.map(|key| (key, opens, row))));
+    }
+    ends.sort_unstable();
+    let (mut open, mut most, mut place) = (0_i64, 0_i64, None);
+    for (_, opens, row) in ends {
+        open += opens;
+        if open > most {
+            (most, place) = (open, Some(row));
+        }
+    }
+    Ok((u64::try_from(most).unwrap_or(0), place))
+}
+
+fn of_numbers(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
+    let fits = |t: &ColumnType| t.is_integer() || is_float(t) || *t == ColumnType::Bool;
+    match args {
+        [start, end] if start == end && fits(start) => Ok(start.clone()),
+        [start, end] => Err(illegal(if fits(start) { end } else { start }, parameters.function)),
+        _ => Err(FunctionError::bad_argument("a start and an end are needed")),
+    }
+}
+
+fn lengths_type(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
+    let [start, end] = args else { return Err(FunctionError::bad_argument("a start and an end are needed")) };
+    let is_other = matches!(start, ColumnType::Date | ColumnType::DateTime { .. } | ColumnType::Bool);
+    if start != end || !start.is_integer() && !is_float(start) && !is_other {
+        return Err(illegal(if start == end { start } else { end }, parameters.function));
+    }
+    Ok(if is_float(start) { ColumnType::Float64 } else { ColumnType::UInt64 })
+}
+
+/// Intervals in order, those that meet made one. Their ends may stand the other way round.
+fn united<T: PartialOrd + Copy>(spans: impl Iterator<Item = (T, T)>) -> Vec<(T, T)> {
+    let mut spans: Vec<(T, T)> = spans.map(|(a, b)| if b < a { (b, a) } else { (a, b) }).collect();
+    spans.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    let mut out: Vec<(T, T)> = Vec::new();
+    for (start, end) in spans {
+        match out.last_mut() {
+            Some(last) if start <= last.1 => last.1 = if end > last.1 { end } else { last.1 },
+            _ => out.push((start, end)),
+        }
+    }
+    out
+}
+
+fn lengths(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
+    let element = &group.call.arg(0)?.column_type;
+    if is_float(element) {
+        let (starts, ends) = (group.call.floats(0)?, group.call.floats(1)?);
+        let spans = (0..group.call.rows).map(|row| (starts.get(row), ends.get(row)));
+        let is_single = *element == ColumnType::Float32;
+        let length = |(start, end): (f64, f64)| match is_single {
+            // A difference of Float32 is one.
+            true => f64::from(wrap::<f64, f32>(end - start)),
+            false => end - start,
+        };
+        let is_known = spans.clone().all(|(start, end)| !start.is_nan() && !end.is_nan());
+        let sum = united(spans).into_iter().map(length).sum::<f64>();
+        return Ok(Arc::new(Float64Array::from(vec![if is_known { sum } else { f64::NAN }])));
+    }
+    let (starts, ends) = (keys(group, 0)?, keys(group, 1)?);
+    let spans = united(starts.into_iter().flatten().zip(ends.into_iter().flatten()));
+    let length: Key = spans.into_iter().map(|(start, end)| end - start).sum();
+    Ok(Arc::new(UInt64Array::from(vec![u64::try_from(length).unwrap_or(u64::MAX)])))
+}
+
+pub(super) fn functions() -> Vec<AggregateFunction> {
+    let count = |args: &[ColumnType], parameters: Parameters<'_>| {
+        of_numbers(args, parameters).map(|_| ColumnType::UInt64)
+    };
+    vec![
+        AggregateFunction::new("maxIntersections", 2..=2, count, |group| {
+            Ok(Arc::new(UInt64Array::from(vec![most_open(group)?.0])))
+        })
+        .doc(
+            "maxIntersections(start, end)",
+            "How many intervals are open at once at most.",
+            "maxIntersections(opened, closed)",
+        ),
+        AggregateFunction::new("maxIntersectionsPosition", 2..=2, of_numbers, |group| {
+            let start = group.call.arg(0)?;
+            match most_open(group)?.1 {
+                Some(row) => Ok(take(&start.array, &UInt64Array::from(vec![u64_of(row)]), None)?),
+                None => Ok(default_array(&start.column_type, 1)),
+            }
+        })
+        .doc(
+            "maxIntersectionsPosition(start, end)",
+            "The start at which most intervals are open for the first time.",
+            "maxIntersectionsPosition(opened, closed)",
+        ),
+        AggregateFunction::new("intervalLengthSum", 2..=2, lengths_type, lengths).never_null().doc(
+            "intervalLengthSum(start, end)",
+            "How long all intervals are together, where they lie over each other counted once.",
+            "intervalLengthSum(opened, closed)",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_that_meet_are_one() {
+        assert_eq!(
+            united([(1, 5), (3, 7), (12, 14), (10, 12), (20, 15)].into_iter()),
+            [(1, 7), (10, 14), (15, 20)]
+        );
+        assert_eq!(united([(1, 9), (2, 3)].into_iter()), [(1, 9)]);
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_floats() {
+        let floats = [f64::NEG_INFINITY, -2.5, -0.0, 1e-300, 3.0, f64::INFINITY];
+        assert!(floats.map(key_of_float).is_sorted());
+        assert_eq!(key_of_float(-0.0), key_of_float(0.0));
+        assert_eq!(key_of_float(f64::NAN), None);
+    }
+}
