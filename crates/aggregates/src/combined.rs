@@ -1,10 +1,12 @@
-//! Combinators that change what an aggregate is given: `sumArray`, `sumForEach`, `sumArgMin`, `sumArgMax`, `sumResample`.
+//! Combinators that change what an aggregate is given: `sumArray`, `sumForEach`, `sumArgMin`, `sumArgMax`, `sumResample`,
+//! `avgMap`.
 //!
 //! Invariant: the rows that reach the aggregate have its own argument types; its accumulators know of no combinator. The
 //! rewrite writes the combinator and the aggregate as a text in front of the arguments, [`bound`] takes it off.
 
 mod best;
 mod positions;
+mod keyed;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 
 use self::best::Best;
+use self::keyed::Keyed;
 use self::positions::{Positions, Spread};
 use super::factory::Factory;
 use super::{named, own};
@@ -42,6 +45,8 @@ enum Combinator {
     ForEach,
     /// The rows with the smallest, or greatest, last argument.
     Best { greatest: bool },
+    /// An aggregate for each key of the maps.
+    Map,
     /// An aggregate for each interval that the last argument is in: start, end, length.
     Resample(i64, i64, i64),
 }
@@ -99,6 +104,7 @@ pub(super) fn over(
     let combinator = match (combinator, bounds) {
         ("Array", _) => Combinator::Array,
         ("ForEach", _) => Combinator::ForEach,
+        ("Map", _) => Combinator::Map,
         ("ArgMin", _) => Combinator::Best { greatest: false },
         ("ArgMax", _) => Combinator::Best { greatest: true },
         (_, [.., start, end, step]) => resample(start, end, step)?,
@@ -214,6 +220,23 @@ impl Combined {
                     );
                     return Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)));
                 }
+                (Combinator::Map, ColumnType::Map(_, value)) if data.len() == 1 => {
+                    Arc::new(to_field("value", &value))
+                }
+                (Combinator::Map, ColumnType::Map(..)) => {
+                    let message = format!("aggregate function {} takes one map", self.name);
+                    return Err(external(FunctionError::new(
+                        ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                        message,
+                    )));
+                }
+                (Combinator::Map, other) => {
+                    let message = format!(
+                        "illegal type {other} of argument for aggregate function {}: a map is needed",
+                        self.name
+                    );
+                    return Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)));
+                }
                 // Rows with a NULL are in no interval, so that intervals without rows are as those of plain values.
                 (Combinator::Resample(..), ColumnType::Nullable(plain)) => {
                     Arc::new(to_field(field.name(), &plain))
@@ -281,6 +304,10 @@ impl AggregateUDFImpl for Combined {
         let result = type_of_field(inner.return_field(&self.inner_fields(arg_fields)?)?.as_ref());
         let result = match combinator {
             Combinator::ForEach | Combinator::Resample(..) => ColumnType::Array(Box::new(result)),
+            Combinator::Map => match arg_fields.first().map(|field| type_of_field(field)) {
+                Some(ColumnType::Map(key, _)) => ColumnType::Map(key, Box::new(result)),
+                _ => result,
+            },
             _ => result,
         };
         Ok(Arc::new(to_field(&self.name, &result)))
@@ -306,6 +333,13 @@ impl AggregateUDFImpl for Combined {
             Combinator::ForEach => {
                 Box::new(Positions::new(factory, self.parameters, Spread::Elements, result)?)
             }
+            Combinator::Map => {
+                let Some(map) = args.expr_fields.first() else {
+                    return internal_err!("{} of nothing", self.name);
+                };
+                let key = keyed::key_of(map.data_type())?;
+                Box::new(Keyed::try_new(factory, self.parameters, key, result)?)
+            }
             Combinator::Resample(start, end, step) => {
                 let spread = Spread::Intervals { start, end, step };
                 Box::new(Positions::new(factory, self.parameters, spread, result)?)
@@ -323,6 +357,12 @@ impl AggregateUDFImpl for Combined {
         let inner = self.factory(args.input_fields, &[], false)?.state_fields()?;
         Ok(match combinator {
             Combinator::Array => inner,
+            Combinator::Map => {
+                let Some(map) = args.input_fields.first() else {
+                    return internal_err!("{} of nothing", self.name);
+                };
+                keyed::state_fields(args.name, &keyed::key_of(map.data_type())?, &inner)
+            }
             Combinator::ForEach | Combinator::Resample(..) => {
                 let list = |field: &FieldRef| {
                     let element = Arc::new(Field::new_list_field(field.data_type().clone(), true));

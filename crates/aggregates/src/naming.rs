@@ -26,7 +26,7 @@ fn any_case(name: &str) -> String {
 }
 
 /// Combinators that change what an aggregate is given; one of them may stand behind it, in front of all others.
-const COMBINATORS: &[&str] = &["Array", "ForEach", "ArgMin", "ArgMax", "Resample"];
+const COMBINATORS: &[&str] = &["Array", "ForEach", "ArgMin", "ArgMax", "Resample", "Map"];
 
 /// Aggregates that the planner replaces by others, which take no combinator of [`COMBINATORS`].
 const REPLACED: &[&str] = &["argMin", "argMax", "avgWeighted"];

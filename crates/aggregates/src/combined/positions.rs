@@ -68,23 +68,32 @@ impl Positions {
     }
 }
 
+/// Gives each accumulator the rows of its place.
+pub(super) fn feed(
+    accumulators: &mut [Box<dyn Accumulator>],
+    columns: &[ArrayRef],
+    places: &[Option<usize>],
+) -> Result<()> {
+    let mut rows: Vec<Vec<u32>> = vec![vec![]; accumulators.len()];
+    for (row, place) in places.iter().enumerate() {
+        if let Some(place) = place {
+            rows[*place].push(u32::try_from(row).unwrap_or(u32::MAX));
+        }
+    }
+    for (accumulator, rows) in accumulators.iter_mut().zip(rows).filter(|(_, rows)| !rows.is_empty()) {
+        let rows = UInt32Array::from(rows);
+        let own = columns.iter().map(|column| take(column, &rows, None));
+        accumulator.update_batch(&own.collect::<Result<Vec<_>, _>>()?)?;
+    }
+    Ok(())
+}
+
 impl Accumulator for Positions {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let (columns, places) = self.spread(values)?;
         let columns = self.factory.laid_out(columns)?;
         self.reach(places.iter().flatten().max().map_or(0, |place| place + 1))?;
-        let mut rows: Vec<Vec<u32>> = vec![vec![]; self.places.len()];
-        for (row, place) in places.iter().enumerate() {
-            if let Some(place) = place {
-                rows[*place].push(u32::try_from(row).unwrap_or(u32::MAX));
-            }
-        }
-        for (place, rows) in self.places.iter_mut().zip(rows).filter(|(_, rows)| !rows.is_empty()) {
-            let rows = UInt32Array::from(rows);
-            let own = columns.iter().map(|column| take(column, &rows, None));
-            place.update_batch(&own.collect::<Result<Vec<_>, _>>()?)?;
-        }
-        Ok(())
+        feed(&mut self.places, &columns, &places)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
