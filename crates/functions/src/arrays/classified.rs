@@ -25,7 +25,7 @@ fn rule(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
             return Err(FunctionError::illegal_type(element, NAME));
         }
     }
-    match args.get(2).filter(|scale| scale.column_type != ColumnType::Bool || scale.constant.is_none()) {
+    match args.get(2).filter(|scale| scale.column_type != ColumnType::Bool) {
         Some(scale) => Err(FunctionError::illegal_type(&scale.column_type, NAME)),
         None => Ok(ColumnType::Float64),
     }
@@ -70,7 +70,7 @@ fn area(mut scored: Vec<(f64, bool)>, scale: bool) -> f64 {
 fn curve(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (score_lists, label_lists) = (call.lists(0)?, call.lists(1)?);
     let (scores, labels) = (floats(call, &score_lists)?, floats(call, &label_lists)?);
-    let scale = call.args.len() < 3 || call.ints(2)?.get(0) != 0;
+    let scale = if call.args.len() > 2 { Some(call.ints(2)?) } else { None };
     call.each::<Float64Type>(|row| {
         let (own, of_labels) = (score_lists.range(row), label_lists.range(row));
         if own.len() != of_labels.len() {
@@ -80,7 +80,8 @@ fn curve(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         }
         let scored =
             own.zip(of_labels).map(|(score, label)| (scores.value(score), labels.value(label) > 0.0));
-        Ok(area(scored.collect(), scale))
+        let is_scaled = scale.as_ref().is_none_or(|scale| scale.get(row) != 0);
+        Ok(area(scored.collect(), is_scaled))
     })
 }
 

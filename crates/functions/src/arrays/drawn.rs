@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 use arrow::array::ArrayRef;
-use model::ColumnType;
 use model::saturating::{u64_of, usize_of};
+use model::{ColumnType, ErrorCode};
 
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call, RandomStream};
@@ -14,14 +14,14 @@ use crate::kernel::list::gather;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::integer_shape;
 
-/// An array, and behind it constants that are whole numbers.
+/// An array, and behind it whole numbers.
 fn rule(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         let array = match &args[0].column_type {
             array @ ColumnType::Array(_) => array.clone(),
             other => return Err(FunctionError::illegal_type(other, name)),
         };
-        match args.iter().skip(1).find(|arg| !arg.column_type.is_integer() || arg.constant.is_none()) {
+        match args.iter().skip(1).find(|arg| !arg.column_type.is_integer()) {
             Some(other) => Err(FunctionError::illegal_type(&other.column_type, name)),
             None => Ok(array),
         }
@@ -64,8 +64,16 @@ fn drawn(
     })
 }
 
+/// A number that is the same for all rows.
 fn number(call: &Call<'_>, index: usize) -> Result<Option<i64>, FunctionError> {
-    if call.args.len() <= index { Ok(None) } else { Ok(Some(call.ints(index)?.get(0))) }
+    match call.args.get(index) {
+        None => Ok(None),
+        Some(arg) if arg.is_constant => Ok(Some(call.ints(index)?.get(0))),
+        Some(_) => {
+            let message = "a seed or a number of elements that are drawn is a constant";
+            Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message))
+        }
+    }
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {

@@ -191,16 +191,18 @@ fn rule(
         if let Some(arg) = args.iter().find(|arg| !arg.column_type.is_string()) {
             return Err(FunctionError::illegal_type(&arg.column_type, name));
         }
-        if args.iter().skip(1).any(|arg| arg.constant.is_none()) {
-            return Err(FunctionError::bad_argument(format!(
-                "all arguments of {name} but the first are constants"
-            )));
+        // What is not a constant yet may be one once it is computed.
+        if args.iter().skip(1).all(|arg| arg.constant.is_some()) {
+            marks(args, escapes)?;
         }
-        marks(args, escapes).map(|_| result())
+        Ok(result())
     }
 }
 
 fn pairs_of(call: &Call<'_>, escapes: bool) -> Result<ArrayRef, FunctionError> {
+    if call.args.iter().skip(1).any(|arg| !arg.is_constant) {
+        return Err(FunctionError::bad_argument("the marks between keys, values and pairs are constants"));
+    }
     let types: Vec<ArgType> = call
         .args
         .iter()

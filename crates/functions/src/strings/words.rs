@@ -39,20 +39,14 @@ fn rule(
     wanted: Wanted,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
-        let fits = |arg: &ArgType| {
-            if wanted == Wanted::Phrase { is_text(&arg.column_type) } else { takes(&arg.column_type) }
-        };
-        if let Some(arg) = args.iter().take(1).find(|arg| !takes(&arg.column_type)) {
-            return Err(FunctionError::illegal_type(&arg.column_type, name));
-        }
-        match args.iter().skip(1).find(|arg| arg.constant.is_none() || !fits(arg)) {
-            Some(_) => {
-                let message =
-                    format!("what {name} looks for is a constant: a text, or an array of its pieces");
-                Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message))
+        for (index, arg) in args.iter().enumerate() {
+            let may_be_array = index == 0 || index == 1 && wanted != Wanted::Phrase;
+            let fits = if may_be_array { takes(&arg.column_type) } else { is_text(&arg.column_type) };
+            if !fits {
+                return Err(FunctionError::illegal_type(&arg.column_type, name));
             }
-            None => Ok(ColumnType::UInt8),
         }
+        Ok(ColumnType::UInt8)
     }
 }
 
@@ -116,7 +110,11 @@ impl Phrase<'_> {
     }
 }
 
-fn search(call: &Call<'_>, wanted: Wanted) -> Result<ArrayRef, FunctionError> {
+fn search(call: &Call<'_>, name: &str, wanted: Wanted) -> Result<ArrayRef, FunctionError> {
+    if call.args.iter().skip(1).any(|arg| !arg.is_constant) {
+        let message = format!("what {name} looks for is a constant: a text, or an array of its pieces");
+        return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
+    }
     let tokenizer = match call.args.len() {
         ..=2 => Tokenizer::Words,
         _ => Tokenizer::parse(call, call.texts(2)?.get(0))?,
@@ -149,7 +147,7 @@ fn search(call: &Call<'_>, wanted: Wanted) -> Result<ArrayRef, FunctionError> {
 }
 
 fn function(name: &'static str, wanted: Wanted) -> ScalarFunction {
-    ScalarFunction::new(name, 2..=3, rule(name, wanted), move |call| search(call, wanted))
+    ScalarFunction::new(name, 2..=3, rule(name, wanted), move |call| search(call, name, wanted))
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
