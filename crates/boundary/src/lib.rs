@@ -16,6 +16,7 @@ pub mod progress;
 pub mod telling;
 pub mod outfile;
 pub mod request;
+pub mod limits;
 pub mod coding;
 pub mod planners;
 pub mod stack_room;

@@ -10,9 +10,9 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::physical_plan::FileScanConfig;
-use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::source::{DataSource, DataSourceExec};
 use datafusion::physical_plan::ExecutionPlan;
-use model::saturating::millis_of;
+use model::saturating::{millis_of, u64_of};
 use parking_lot::{Mutex, RwLock};
 use physical::provider::part_files::PART_STORE_URL;
 use stores::ReadProgress;
@@ -290,8 +290,11 @@ fn held(scan: &Scan<'_>, count: fn(&MemorySourceConfig) -> u64) -> u64 {
     }
 }
 
+/// No more than a LIMIT asks for.
 fn rows_held(config: &MemorySourceConfig) -> u64 {
-    config.partitions().iter().flatten().map(|batch| batch.num_rows() as u64).sum()
+    let most = config.fetch().map_or(u64::MAX, u64_of);
+    let rows = |batches: &Vec<RecordBatch>| batches.iter().map(|batch| u64_of(batch.num_rows())).sum::<u64>();
+    config.partitions().iter().map(|batches| rows(batches).min(most)).sum()
 }
 
 /// Of the columns that are asked for.

@@ -22,6 +22,7 @@ mod analyzer;
 mod install;
 pub mod columns;
 pub mod leftmost;
+mod manner;
 pub mod rewrite;
 
 pub use aggregates::states::{StateCheck, check_states, combiner};
@@ -30,5 +31,6 @@ pub use analyzer::rules::typed_expression;
 pub use install::configure;
 pub use lookup::called::named_functions;
 pub use lookup::documentation::{DocumentedFunction, documented_functions};
-pub use rewrite::{Manner, Prepared, RewriteContext, prepare, prepare_expression, shown_name};
+pub use manner::{JoinDefault, Manner};
+pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression, shown_name};
 pub use session::{QueryRules, session_time_zone, with_query_rules, with_session_values};

@@ -1,4 +1,4 @@
-//! What settings forbid a statement: to write, to run too long, to answer too much.
+//! What settings forbid a statement: to write, to run too long.
 //!
 //! Invariant: a limit that is not set costs nothing, and a statement that reaches one says which.
 
@@ -12,8 +12,7 @@ use boundary::request::Rows;
 use futures::StreamExt;
 use host::Runtimes;
 use model::ErrorCode;
-use model::saturating::u64_of;
-use physical::nodes::row_limits::{Read, RowLimits};
+use physical::nodes::row_limits::Read;
 use physical::profile::StatementProfile;
 use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -125,6 +124,8 @@ fn timeout(seconds: f64) -> Error {
 /// `max_execution_time`, counted from where this is made.
 struct TimeLimit {
     seconds: f64,
+    /// Whether the rows that came in time are the result (`timeout_overflow_mode`).
+    breaks: bool,
     passed: CancellationToken,
     /// Lets the task that waits go, when the statement is over.
     _over: DropGuard,
@@ -137,6 +138,7 @@ impl TimeLimit {
         let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())?;
         let (passed, over) = (CancellationToken::new(), CancellationToken::new());
         let guard = over.clone().drop_guard();
+        let breaks = settings.get_text("timeout_overflow_mode") == "break";
         let (passing, progress) = (passed.clone(), Arc::clone(progress));
         runtimes.spawn_io("max_execution_time", async move {
             tokio::select! {
@@ -148,7 +150,7 @@ impl TimeLimit {
                 }
             }
         });
-        Some(TimeLimit { seconds, passed, _over: guard })
+        Some(TimeLimit { seconds, breaks, passed, _over: guard })
     }
 
     fn error(&self) -> Error {
@@ -164,6 +166,12 @@ impl TimeLimit {
     fn over(self, rows: Rows) -> Rows {
         let limit = Arc::new(self);
         let (until, blamed) = (limit.passed.clone().cancelled_owned(), Arc::clone(&limit));
+        if limit.breaks {
+            let in_time = move |batch: &Result<_, Error>| batch.is_ok() || !blamed.passed.is_cancelled();
+            let stream =
+                rows.stream.take_until(until).take_while(move |batch| std::future::ready(in_time(batch)));
+            return Rows { schema: rows.schema, stream: stream.boxed() };
+        }
         let stream = rows.stream.map(move |batch| batch.map_err(|error| blamed.blame(error)));
         let end =
             futures::stream::once(async move { limit.passed.is_cancelled().then(|| Err(limit.error())) });
@@ -172,58 +180,8 @@ impl TimeLimit {
     }
 }
 
-/// What a plan may read, sort, group and join.
-pub(crate) fn row_limits(settings: &Settings) -> RowLimits {
-    RowLimits {
-        read_rows: settings.get_u64("max_rows_to_read"),
-        read_bytes: settings.get_u64("max_bytes_to_read"),
-        read_breaks: settings.get_text("read_overflow_mode") == "break",
-        sorted_rows: settings.get_u64("max_rows_to_sort"),
-        grouped_rows: settings.get_u64("max_rows_to_group_by"),
-        distinct_rows: settings.get_u64("max_rows_in_distinct"),
-        joined_rows: settings.get_u64("max_rows_in_join"),
-    }
-}
-
 /// Says what a statement has read.
 pub(crate) fn reads_of(execution: &Execution) -> Read {
     let progress = Arc::clone(&execution.progress);
     Arc::new(move || (progress.read_rows(), progress.read_bytes()))
-}
-
-/// `max_result_rows` and `max_result_bytes`: more is an error, or with `result_overflow_mode` break the last batch is the
-/// one that has too much.
-pub(crate) fn limit_result(settings: &Settings, rows: Rows) -> Rows {
-    let (rows_max, bytes_max) = (settings.get_u64("max_result_rows"), settings.get_u64("max_result_bytes"));
-    if rows_max == 0 && bytes_max == 0 {
-        return rows;
-    }
-    let throws = settings.get_text("result_overflow_mode") == "throw";
-    let is_over =
-        move |seen: (u64, u64)| rows_max > 0 && seen.0 > rows_max || bytes_max > 0 && seen.1 > bytes_max;
-    let is_full =
-        move |seen: (u64, u64)| rows_max > 0 && seen.0 >= rows_max || bytes_max > 0 && seen.1 >= bytes_max;
-    let stream = rows.stream.scan((0_u64, 0_u64), move |seen, batch| {
-        let answer = match batch {
-            Ok(_) if !throws && is_full(*seen) => None,
-            Ok(batch) => {
-                seen.0 += batch.num_rows() as u64;
-                seen.1 +=
-                    batch.columns().iter().map(|column| u64_of(functions::row_bytes(column))).sum::<u64>();
-                let fails = throws && is_over(*seen);
-                Some(if fails { Err(too_many(*seen, (rows_max, bytes_max))) } else { Ok(batch) })
-            }
-            Err(error) => Some(Err(error)),
-        };
-        std::future::ready(answer)
-    });
-    Rows { schema: rows.schema, stream: stream.boxed() }
-}
-
-fn too_many(seen: (u64, u64), most: (u64, u64)) -> Error {
-    let message = match most.0 > 0 && seen.0 > most.0 {
-        true => format!("the result has {} rows or more, max_result_rows is {}", seen.0, most.0),
-        false => format!("the result has {} bytes or more, max_result_bytes is {}", seen.1, most.1),
-    };
-    Error::new(ErrorKind::Limit, ErrorCode::TOO_MANY_ROWS_OR_BYTES, message)
 }

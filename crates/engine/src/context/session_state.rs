@@ -7,11 +7,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use boundary::error::Error;
+use boundary::limits::joined;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use functions::call::{RandomStream, SessionValues};
 use physical::budget::pool::BudgetPool;
+use physical::nodes::row_limits::SizeLimit;
 use physical::provider::checked_file::PartChecks;
 use sql::Settings;
 
@@ -67,6 +69,8 @@ fn state_of(
     options.sql_parser.enable_ident_normalization = false;
     // A step above the sort may need its order.
     options.sql_parser.enable_subquery_sort_elimination = false;
+    // The rows of the right table are counted, so it has to stay on its side.
+    options.optimizer.join_reordering = joined(&execution.settings) == SizeLimit::default();
     // Each scan decides for itself whether its filter runs while it decodes.
     options.execution.parquet.pushdown_filters = false;
     options.execution.parquet.reorder_filters = true;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use boundary::error::Error;
+use boundary::limits::{limit_result, row_limits};
 use boundary::request::Rows;
 use catalog::TableState;
 use datafusion::catalog::CatalogProviderList;
@@ -28,13 +29,13 @@ use physical::nodes::cross_of_lists::with_nested_columns;
 use physical::nodes::gather::gathered;
 use physical::nodes::metered::metered;
 use physical::nodes::rounds::limited;
-use physical::nodes::row_limits::with_row_limits;
+use physical::nodes::row_limits::{RowLimits, with_row_limits};
 use physical::nodes::source_order::in_source_order;
 use physical::profile::{Span, StatementProfile};
 use sql::{Settings, TableName};
 
 use crate::context::execution::Execution;
-use crate::context::limits::{limit_result, reads_of, row_limits};
+use crate::context::limits::reads_of;
 use crate::context::services::Services;
 use crate::context::session_state::{query_state, session_state};
 use crate::query::spreading::spread;
@@ -53,6 +54,8 @@ use tables::calls::target_types::{ask, of_insert};
 use tables::labels;
 use tables::reserved::{HERE, is_derived};
 use tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
+
+type BatchStream = futures::stream::BoxStream<'static, Result<RecordBatch, Error>>;
 
 /// A SELECT ready to run.
 pub(crate) struct PlannedQuery {
@@ -178,12 +181,7 @@ async fn plan_written(
     let rules = planner::RewriteContext {
         union_default_mode: &union_default_mode,
         current_database: &execution.current_database,
-        manner: planner::Manner {
-            group_by_use_nulls: execution.settings.get_bool("group_by_use_nulls"),
-            ignores_positions: !execution.settings.get_bool("enable_positional_arguments"),
-            any_keeps_left: execution.settings.get_bool("any_join_distinct_right_table_keys"),
-            null_for_empty: execution.settings.get_bool("aggregate_functions_null_for_empty"),
-        },
+        manner: planner::Manner::of(&execution.settings),
         expanded_elements_max: execution.settings.get_u64("max_expanded_ast_elements"),
     };
     let mut prepared = planner::prepare(query, &rules)?;
@@ -430,7 +428,10 @@ pub(crate) async fn run(
     let (planned, physical, nullable) = plan_to_run(services, execution, query).await?;
     let physical = spread(services, execution, &planned.titles, physical)?;
     let schema = planned.labelled(&physical.schema(), &nullable);
-    let stream = stream_of(services, execution, &planned.state, physical, Arc::clone(&schema))?;
+    let counts_groups =
+        planned.totals.is_some() && execution.settings.get_text("totals_mode") != "before_having";
+    let limits = RowLimits { has_totals: counts_groups, ..row_limits(&execution.settings) };
+    let stream = stream_within(services, execution, &planned.state, physical, Arc::clone(&schema), limits)?;
     let mut rows = limit_result(&execution.settings, Rows { schema, stream });
     if let Some(totals) = &planned.totals {
         let (physical, _) = planned.physical_of(totals).await?;
@@ -449,9 +450,19 @@ pub(crate) fn stream_of(
     state: &SessionState,
     physical: Arc<dyn ExecutionPlan>,
     schema: SchemaRef,
-) -> Result<futures::stream::BoxStream<'static, Result<RecordBatch, Error>>, Error> {
-    let physical =
-        with_row_limits(metered(physical)?, row_limits(&execution.settings), &reads_of(execution))?;
+) -> Result<BatchStream, Error> {
+    stream_within(services, execution, state, physical, schema, row_limits(&execution.settings))
+}
+
+fn stream_within(
+    services: &Services,
+    execution: &Arc<Execution>,
+    state: &SessionState,
+    physical: Arc<dyn ExecutionPlan>,
+    schema: SchemaRef,
+    limits: RowLimits,
+) -> Result<BatchStream, Error> {
+    let physical = with_row_limits(metered(physical)?, limits, &reads_of(execution))?;
     execution.progress.watch(&physical);
     let batches = match services.processes.running_count() > services.threads {
         true => gathered(physical, state.task_ctx(), Arc::clone(&services.host.clock))?,

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use boundary::error::Error;
+use boundary::limits::row_limits;
 use boundary::secrets::text::masked;
 use cluster::{Peer, PieceOfPart, ReadOrder, Setting, WorkOrder};
 use datafusion::physical_plan::ExecutionPlan;
@@ -20,7 +21,6 @@ use physical::spread::share::{Share, files_to_share, over, parts_to_share, rows_
 use physical::spread::units::{OfThisServer, SharedUnits};
 
 use crate::context::execution::Execution;
-use crate::context::limits::row_limits;
 use crate::context::servers::{active, given_settings};
 use crate::context::services::Services;
 use crate::query::elsewhere::Elsewhere;

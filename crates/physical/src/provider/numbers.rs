@@ -6,13 +6,17 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, UInt8Array, UInt64Array};
 use arrow::datatypes::{Schema, SchemaRef};
-use datafusion::catalog::TableProvider;
+use async_trait::async_trait;
 use datafusion::catalog::streaming::StreamingTable;
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use model::ColumnType;
+use model::saturating::u64_of;
 use model::type_arrow::to_field;
 use stores::ReadProgress;
 
@@ -36,6 +40,14 @@ const FIRST_ROWS: u64 = 1024;
 /// The column of `zeros`.
 pub const ZERO: &str = "zero";
 
+/// See the module. Rows beyond a LIMIT are not made, and not counted as read.
+#[derive(Debug)]
+struct NumbersTable {
+    range: NumberRange,
+    schema: SchemaRef,
+    progress: Arc<ReadProgress>,
+}
+
 #[derive(Debug)]
 struct Counting {
     range: NumberRange,
@@ -47,9 +59,35 @@ struct Counting {
 pub fn numbers_table(range: NumberRange, progress: &Arc<ReadProgress>) -> Result<Arc<dyn TableProvider>> {
     let column_type = if range.column == ZERO { ColumnType::UInt8 } else { ColumnType::UInt64 };
     let schema = Arc::new(Schema::new(vec![to_field(range.column, &column_type)]));
-    let stream = Counting { range, schema: Arc::clone(&schema), progress: Arc::clone(progress) };
-    let table = StreamingTable::try_new(schema, vec![Arc::new(stream)])?;
-    Ok(if range.count.is_some() { Arc::new(table) } else { Arc::new(EndlessTable(table)) })
+    Ok(Arc::new(NumbersTable { range, schema, progress: Arc::clone(progress) }))
+}
+
+#[async_trait]
+impl TableProvider for NumbersTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let count = [self.range.count, limit.map(u64_of)].into_iter().flatten().min();
+        let (schema, progress) = (Arc::clone(&self.schema), Arc::clone(&self.progress));
+        let stream = Counting { range: NumberRange { count, ..self.range }, schema, progress };
+        let table = StreamingTable::try_new(self.schema(), vec![Arc::new(stream)])?;
+        match self.range.count {
+            Some(_) => table.scan(state, projection, filters, limit).await,
+            None => EndlessTable(table).scan(state, projection, filters, limit).await,
+        }
+    }
 }
 
 impl PartitionStream for Counting {

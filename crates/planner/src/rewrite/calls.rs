@@ -15,6 +15,7 @@ use sqlparser::ast::{
 use crate::lookup::names;
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
+use crate::rewrite::distinct::counted_by;
 use crate::rewrite::grouping_sets::GROUPING;
 use crate::rewrite::lower::{nested, not, operation};
 use crate::rewrite::windows::{ROW_NUMBERS, in_frame};
@@ -39,7 +40,16 @@ impl Rewriter {
         }
         if name.eq_ignore_ascii_case(GROUPING) {
             let args = self.values(arguments(&function)?)?;
-            return Ok(call(CAST, vec![call(GROUPING, args), text("UInt64")]));
+            let all = 1_u64.checked_shl(u32::try_from(args.len()).unwrap_or(u32::MAX)).unwrap_or(0);
+            let left_out = call(CAST, vec![call(GROUPING, args), text("UInt64")]);
+            return Ok(match self.manner.grouping_of_present {
+                true => call("bitXor", vec![left_out, number(&all.wrapping_sub(1).to_string())]),
+                false => left_out,
+            });
+        }
+        if let Some(other) = self.manner.count_distinct.and_then(|count| counted_by(&name, &function, count))
+        {
+            return self.function(other);
         }
         if let Some(base) = naming::simple(&name) {
             let canonical = naming::canonical(base).unwrap_or_else(|| base.to_owned());

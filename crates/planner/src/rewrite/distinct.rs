@@ -1,10 +1,13 @@
-//! DISTINCT ON, and DISTINCT beside ORDER BY of what is no item: as rows for each value of keys.
+//! DISTINCT ON, and DISTINCT beside ORDER BY of what is no item: as rows for each value of keys. And what counts them.
 
 use sql::dialect::{call, number};
 use sql::reader::clauses::LIMIT_BY;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
-use sqlparser::ast::{Distinct, Expr, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Select};
+use sqlparser::ast::{
+    Distinct, DuplicateTreatment, Expr, Function, FunctionArguments, Ident, ObjectName, OrderBy, OrderByExpr,
+    OrderByKind, OrderByOptions, Select,
+};
 
 use crate::analyzer::marks::DISTINCT_BY;
 use crate::rewrite::order::{order_key, position};
@@ -44,4 +47,23 @@ pub(crate) fn distinct_first(order: &OrderBy, outputs: &[&str]) -> Option<Expr> 
     let is_item =
         |key: &OrderByExpr| position(&key.expr).is_some() || outputs().any(|output| output == key.expr);
     (!keys.iter().all(is_item)).then(|| call(DISTINCT_BY, outputs().collect()))
+}
+
+/// `count(DISTINCT x)`, `countDistinct(x)` and `countDistinctIf(x, c)` by another aggregate than the exact one.
+pub(crate) fn counted_by(name: &str, function: &Function, count: &str) -> Option<Function> {
+    let is_distinct = matches!(
+        &function.args,
+        FunctionArguments::List(list) if list.duplicate_treatment == Some(DuplicateTreatment::Distinct)
+    );
+    let suffix = match (name.to_ascii_lowercase().as_str(), is_distinct) {
+        ("count", true) | ("countdistinct", false) => "",
+        ("countif", true) | ("countdistinctif" | "countifdistinct", false) => "If",
+        _ => return None,
+    };
+    let mut other = function.clone();
+    other.name = ObjectName::from(vec![Ident::with_quote('`', format!("{count}{suffix}"))]);
+    if let FunctionArguments::List(list) = &mut other.args {
+        list.duplicate_treatment = None;
+    }
+    Some(other)
 }

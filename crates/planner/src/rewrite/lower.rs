@@ -216,6 +216,9 @@ impl Rewriter {
             }
             Expr::InList { expr, list, negated } => self.in_list(*expr, list, negated)?,
             Expr::InSubquery { expr, subquery, negated } => {
+                if self.manner.null_in_sets {
+                    return self.set_with_nulls(*expr, *subquery, negated);
+                }
                 if let Expr::Tuple(parts) = *expr {
                     return self.tuple_in(parts, *subquery, negated);
                 }
@@ -277,6 +280,9 @@ impl Rewriter {
             Ok(one) => one.into(),
             Err(list) => list,
         };
+        if self.manner.null_in_sets {
+            return self.list_with_nulls(expr, list, negated);
+        }
         // What holds nothing is a set like that of NULL, which no value is.
         let list = if list.is_empty() { vec![Expr::Value(Value::Null.into())] } else { list };
         let expr = self.boxed(expr)?;

@@ -36,6 +36,7 @@ use sql::guard::{guard, guard_expression};
 use sql::{Query, Result, TableFunctionCall};
 use sqlparser::ast::{self, Expr, SetQuantifier};
 
+pub use crate::manner::Manner;
 use crate::rewrite::aliases::Scope;
 
 /// What a rewrite may know of the session.
@@ -47,19 +48,6 @@ pub struct RewriteContext<'a> {
     pub union_default_mode: &'a str,
     /// Elements that aliases and WITH items may add; 0 is as many as there ever may be.
     pub expanded_elements_max: u64,
-}
-
-/// What settings of the session decide about the meaning of a query.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Manner {
-    /// Keys that ROLLUP, CUBE and GROUPING SETS leave out are NULL.
-    pub group_by_use_nulls: bool,
-    /// Numbers as keys of GROUP BY and ORDER BY are constants (`enable_positional_arguments = 0`).
-    pub ignores_positions: bool,
-    /// ANY INNER JOIN keeps all rows of the left table that have a partner (`any_join_distinct_right_table_keys`).
-    pub any_keeps_left: bool,
-    /// Aggregates over no rows are NULL (`aggregate_functions_null_for_empty`).
-    pub null_for_empty: bool,
 }
 
 /// A query ready for DataFusion's planner.

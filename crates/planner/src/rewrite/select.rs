@@ -146,7 +146,7 @@ impl Rewriter {
         let has_totals = totals::take(&mut select.group_by);
         having_as_where(&mut select);
         from_one(&mut select)?;
-        source::one_chain(&mut select.from);
+        self.one_chain(&mut select.from)?;
         using_star::name_subqueries(&mut select.from);
         self.scope().starred = using_star::parts(&select.from);
         self.scope().using = using_star::joined_columns(&mut select);
@@ -193,16 +193,29 @@ impl Rewriter {
             let keys = grouping_sets::keys_of(keys);
             grouping_sets::fill(&mut select, order.as_mut(), &keys)?;
         }
-        let aggregating = columns.iter().any(|column| aggregates(&column.written))
-            || !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+        let aggregating = self.aggregating(&mut select, &columns);
         let (select, order) = self.with_array_joins(select, order, aggregating)?;
         if has_totals {
             // Rows of totals are the result's; ClickHouse has no place for those of a query inside.
             if may_total {
-                self.totals_select = Some(totals::select_of(&select)?);
+                self.totals_select = Some(totals::select_of(&select, self.manner.totals_before_having)?);
             }
         }
         Ok((select, order))
+    }
+
+    /// Whether the SELECT has aggregates or keys; without keys it may have to be without a row where there is none.
+    fn aggregating(&self, select: &mut Select, columns: &[Column]) -> bool {
+        let has_keys = !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+        let aggregates = columns.iter().any(|column| aggregates(&column.written));
+        if aggregates && !has_keys && self.manner.nothing_for_empty {
+            let has_rows = totals::rows_at_least("1");
+            select.having = Some(match select.having.take() {
+                Some(having) => operation(nested(having), BinaryOperator::And, has_rows),
+                None => has_rows,
+            });
+        }
+        aggregates || has_keys
     }
 
     /// The items and, for each, its column; `None` for a `*`.

@@ -1,21 +1,23 @@
 //! FROM: tables, table functions, subqueries, joins.
 
+use model::ErrorCode;
 use sql::dialect::text;
 use sql::reader::clauses::word_of;
 use sql::reader::head::ident;
 use sql::tables::functions::from_parts;
 use sql::tables::joins::constraint_mut;
-use sql::{PLACEHOLDER_DATABASE, Result};
+use sql::{PLACEHOLDER_DATABASE, Result, SqlError};
 use sqlparser::ast::{
     Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, SetExpr, Table, TableAlias,
     TableFactor, TableWithJoins,
 };
 
+use crate::manner::JoinDefault;
 use crate::rewrite::Rewriter;
 use crate::rewrite::array_join::nested;
 
 /// `FROM a, b RIGHT JOIN c` as one chain of joins: a comma binds as tightly as JOIN, from the left.
-pub(crate) fn one_chain(from: &mut Vec<TableWithJoins>) {
+fn one_chain(from: &mut Vec<TableWithJoins>) {
     if from.len() < 2 || from[1..].iter().all(|table| table.joins.is_empty()) {
         return;
     }
@@ -35,7 +37,48 @@ fn keep_left(strictness: &mut Expr) {
     }
 }
 
+/// Joins that say neither ALL nor ANY, as `join_default_strictness` has them. ALL came as INNER, LEFT OUTER and RIGHT OUTER.
+fn with_strictness(table: &mut TableWithJoins, default: JoinDefault) -> Result<()> {
+    if let TableFactor::NestedJoin { table_with_joins, .. } = &mut table.relation {
+        with_strictness(table_with_joins, default)?;
+    }
+    for join in &mut table.joins {
+        if let TableFactor::NestedJoin { table_with_joins, .. } = &mut join.relation {
+            with_strictness(table_with_joins, default)?;
+        }
+        let (side, on) = match &mut join.join_operator {
+            JoinOperator::Join(on) => ("INNER", on),
+            JoinOperator::Left(on) => ("LEFT", on),
+            JoinOperator::Right(on) => ("RIGHT", on),
+            JoinOperator::FullOuter(_) if default == JoinDefault::Any => {
+                return Err(SqlError::not_implemented("ANY FULL JOIN"));
+            }
+            _ => continue,
+        };
+        if !matches!(on, JoinConstraint::On(_) | JoinConstraint::Using(_)) {
+            continue;
+        }
+        if default == JoinDefault::None {
+            let message = "expected ANY or ALL before JOIN, because setting join_default_strictness is empty";
+            return Err(SqlError::new(ErrorCode::EXPECTED_ALL_OR_ANY, message));
+        }
+        let constraint = std::mem::replace(on, JoinConstraint::None);
+        let match_condition = text(format!("ANY {side}"));
+        join.join_operator = JoinOperator::AsOf { match_condition, constraint };
+    }
+    Ok(())
+}
+
 impl Rewriter {
+    /// FROM as one chain of joins that say what they are.
+    pub(crate) fn one_chain(&self, from: &mut Vec<TableWithJoins>) -> Result<()> {
+        one_chain(from);
+        match self.manner.join {
+            JoinDefault::All => Ok(()),
+            default => from.iter_mut().try_for_each(|table| with_strictness(table, default)),
+        }
+    }
+
     pub(crate) fn joined(&mut self, table: TableWithJoins) -> Result<TableWithJoins> {
         let mut done = TableWithJoins { relation: self.factor(table.relation)?, joins: vec![] };
         for mut join in table.joins {

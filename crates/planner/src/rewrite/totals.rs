@@ -20,8 +20,8 @@ pub(crate) fn take(group_by: &mut GroupByExpr) -> bool {
     modifiers.len() < before
 }
 
-/// The SELECT of the totals of a rewritten one.
-pub(crate) fn select_of(select: &Select) -> Result<Select> {
+/// The SELECT of the totals of a rewritten one: of the groups that HAVING lets pass, or of all.
+pub(crate) fn select_of(select: &Select, before_having: bool) -> Result<Select> {
     if select.qualify.is_some() {
         return Err(SqlError::not_implemented("WITH TOTALS together with QUALIFY"));
     }
@@ -30,15 +30,12 @@ pub(crate) fn select_of(select: &Select) -> Result<Select> {
         GroupByExpr::All(_) => return Err(SqlError::not_implemented("WITH TOTALS of GROUP BY ALL")),
     };
     let mut totals = select.clone();
-    if totals.having.is_some() {
+    if totals.having.take().is_some() && !before_having {
         totals.selection = Some(of_passing_groups(select, &keys)?);
-        totals.having = None;
     }
     totals.group_by = GroupByExpr::Expressions(vec![], vec![]);
     // One row, also where nothing is counted that would make it one.
-    let rows = call("count", vec![Expr::Value(Value::Number("1".to_owned(), false).into())]);
-    let zero = Expr::Value(Value::Number("0".to_owned(), false).into());
-    totals.having = Some(operation(rows, BinaryOperator::GtEq, zero));
+    totals.having = Some(rows_at_least("0"));
     totals.distinct = None;
     let mut filler = Filler { keys: &keys, filled: nothing_of, open: vec![] };
     for item in &mut totals.projection {
@@ -51,6 +48,12 @@ pub(crate) fn select_of(select: &Select) -> Result<Select> {
         }
     }
     Ok(totals)
+}
+
+/// HAVING of so many rows.
+pub(crate) fn rows_at_least(least: &str) -> Expr {
+    let number = |number: &str| Expr::Value(Value::Number(number.to_owned(), false).into());
+    operation(call("count", vec![number("1")]), BinaryOperator::GtEq, number(least))
 }
 
 /// WHERE of the totals: rows of the groups that HAVING lets pass.

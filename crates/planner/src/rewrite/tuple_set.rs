@@ -1,11 +1,13 @@
-//! `(a, b) IN (SELECT x, y ..)` as EXISTS of a row whose columns are equal, which the planner makes a join.
+//! `(a, b) IN (SELECT x, y ..)` as EXISTS of a row whose columns are equal, which the planner makes a join; and IN where
+//! NULL is a value like others (`transform_null_in`).
 //!
 //! Invariant: the columns of the set get names that no query can write, so that what is compared means the row outside.
 
 use model::ErrorCode;
+use sql::dialect::call;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
-use sqlparser::ast::{BinaryOperator, Expr, Query, SelectItem, SetExpr, TableFactor};
+use sqlparser::ast::{BinaryOperator, Expr, Query, SelectItem, SetExpr, TableFactor, Value};
 
 use crate::rewrite::Rewriter;
 use crate::rewrite::lower::{nested, not, operation};
@@ -40,6 +42,119 @@ impl Rewriter {
             return Ok(if negated { not(exists) } else { exists });
         }
         Ok(Expr::Exists { subquery: Box::new(rows), negated })
+    }
+
+    /// `x IN (1, NULL)` where NULL is found in a list that has it. It is never NULL itself.
+    pub(crate) fn list_with_nulls(&mut self, expr: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
+        let list = match &expr {
+            // `(a, b) IN (1, NULL)` has one tuple.
+            Expr::Tuple(parts)
+                if parts.len() == list.len() && !list.iter().any(|item| matches!(item, Expr::Tuple(_))) =>
+            {
+                vec![Expr::Tuple(list)]
+            }
+            _ => list,
+        };
+        let (with_null, plain): (Vec<Expr>, Vec<Expr>) = list.into_iter().partition(has_null);
+        let mut tests = Vec::with_capacity(with_null.len() + 1);
+        if !plain.is_empty() {
+            let (expr, elements) = (Box::new(self.value(expr.clone())?), self.weight.elements);
+            let list = self.values(plain)?;
+            self.weight.elements = elements + 1;
+            tests.push(Expr::IsTrue(Box::new(Expr::InList { expr, list, negated: false })));
+        }
+        for item in with_null {
+            tests.push(self.same(&expr, item)?);
+        }
+        let or = |left, right| operation(left, BinaryOperator::Or, nested(right));
+        let nothing = Expr::Value(Value::Boolean(false).into());
+        let found = nested(tests.into_iter().reduce(or).unwrap_or(nothing));
+        Ok(if negated { not(found) } else { found })
+    }
+
+    /// Whether a value is an element of a list that has a NULL, part by part.
+    fn same(&mut self, expr: &Expr, item: Expr) -> Result<Expr> {
+        Ok(match (expr, item) {
+            (expr, item) if is_null(&item) => Expr::IsNull(Box::new(self.value(expr.clone())?)),
+            (Expr::Tuple(parts), Expr::Tuple(items)) if parts.len() == items.len() => {
+                let mut tests = Vec::with_capacity(parts.len());
+                for (part, item) in parts.iter().zip(items) {
+                    tests.push(nested(self.same(part, item)?));
+                }
+                let and = |left, right| operation(left, BinaryOperator::And, right);
+                let all = Expr::Value(Value::Boolean(true).into());
+                nested(tests.into_iter().reduce(and).unwrap_or(all))
+            }
+            (expr, item) => {
+                let (expr, item) = (nested(self.value(expr.clone())?), nested(self.value(item)?));
+                Expr::IsTrue(Box::new(nested(operation(expr, BinaryOperator::Eq, item))))
+            }
+        })
+    }
+
+    /// `x IN (SELECT ..)` where NULL is found in a set that has it.
+    pub(crate) fn set_with_nulls(&mut self, expr: Expr, mut set: Query, negated: bool) -> Result<Expr> {
+        if let Expr::Tuple(parts) = expr {
+            if parts.iter().any(is_null) {
+                return Err(SqlError::not_implemented(
+                    "IN of a tuple that has NULL and a subquery with transform_null_in",
+                ));
+            }
+            return self.tuple_in_pairs(parts, set, negated);
+        }
+        name_columns(&mut set.body, 1)?;
+        let (expr, set) = (self.value(expr)?, self.query(set, false)?);
+        let mut nulls = sql::parse_query("SELECT count() > 0 FROM (SELECT 1) AS `_set`")?;
+        if let SetExpr::Select(select) = nulls.body.as_mut() {
+            let column = Expr::Identifier(ident(&column_name(0)));
+            select.selection = Some(Expr::IsNull(Box::new(column)));
+            if let Some(TableFactor::Derived { subquery, .. }) =
+                select.from.first_mut().map(|from| &mut from.relation)
+            {
+                **subquery = set.clone();
+            }
+        }
+        let asked = nested(Expr::IsNull(Box::new(expr.clone())));
+        let has_null = Expr::Subquery(Box::new(nulls));
+        let (expr, subquery) = (Box::new(expr), Box::new(set));
+        let found = Expr::IsTrue(Box::new(Expr::InSubquery { expr, subquery, negated: false }));
+        let both = nested(operation(asked, BinaryOperator::And, nested(has_null)));
+        let found = nested(operation(found, BinaryOperator::Or, both));
+        Ok(if negated { not(found) } else { found })
+    }
+
+    /// Each part beside whether it is NULL, in a set of such pairs.
+    fn tuple_in_pairs(&mut self, parts: Vec<Expr>, mut set: Query, negated: bool) -> Result<Expr> {
+        name_columns(&mut set.body, parts.len())?;
+        let mut pairs = sql::parse_query("SELECT 1 FROM (SELECT 1) AS `_pairs`")?;
+        let pair = |part: Expr| {
+            let value = call("assumeNotNull", vec![part.clone()]);
+            [Expr::IsNull(Box::new(part)), value]
+        };
+        if let SetExpr::Select(select) = pairs.body.as_mut() {
+            // Behind the name of the table, because the pairs get such names, too.
+            let column = |at: usize| Expr::CompoundIdentifier(vec![ident("_pairs"), ident(&column_name(at))]);
+            let items = (0..parts.len()).flat_map(|at| pair(column(at)));
+            select.projection = items.map(SelectItem::UnnamedExpr).collect();
+            if let Some(TableFactor::Derived { subquery, .. }) =
+                select.from.first_mut().map(|from| &mut from.relation)
+            {
+                **subquery = set;
+            }
+        }
+        self.tuple_in(parts.into_iter().flat_map(pair).collect(), pairs, negated)
+    }
+}
+
+fn is_null(item: &Expr) -> bool {
+    matches!(item, Expr::Value(value) if value.value == Value::Null)
+}
+
+/// Whether an element of a list is NULL or a tuple with one.
+fn has_null(item: &Expr) -> bool {
+    match item {
+        Expr::Tuple(parts) => parts.iter().any(has_null),
+        other => is_null(other),
     }
 }
 

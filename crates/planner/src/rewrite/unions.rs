@@ -62,7 +62,8 @@ impl Rewriter {
         Ok(made)
     }
 
-    /// UNION without ALL or DISTINCT is what `union_default_mode` says; INTERSECT and EXCEPT are ALL.
+    /// UNION without ALL or DISTINCT is what `union_default_mode` says; INTERSECT and EXCEPT are ALL unless their settings
+    /// say DISTINCT.
     pub(crate) fn quantifier(&self, op: SetOperator, written: SetQuantifier) -> Result<SetQuantifier> {
         match (op, written) {
             (SetOperator::Union, SetQuantifier::None) => self.union_default.ok_or_else(|| {
@@ -70,6 +71,12 @@ impl Rewriter {
                     "expected ALL or DISTINCT after UNION, because setting union_default_mode is empty";
                 SqlError::new(ErrorCode::EXPECTED_ALL_OR_DISTINCT, message)
             }),
+            (SetOperator::Intersect, SetQuantifier::None) if self.manner.intersect_distinct => {
+                Ok(SetQuantifier::Distinct)
+            }
+            (SetOperator::Except, SetQuantifier::None) if self.manner.except_distinct => {
+                Ok(SetQuantifier::Distinct)
+            }
             // As bags, unless they say DISTINCT.
             (SetOperator::Intersect | SetOperator::Except, SetQuantifier::None) => Ok(SetQuantifier::All),
             _ => Ok(written),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use model::ErrorCode;
 
+use super::known::known_session_settings;
 use super::{SettingDef, SettingKind};
 use crate::statement::SettingText;
 use lexer::error::{Result, SqlError};
@@ -106,6 +107,16 @@ fn seconds_of(text: &str) -> Option<f64> {
     with_unit.or_else(|| text.parse().ok())
 }
 
+/// Some kinds of words have a code of their own.
+fn code_of_words(name: &str) -> ErrorCode {
+    match known_session_settings().get(name).map(|known| known.type_name) {
+        Some("OverflowMode" | "OverflowModeGroupBy") => ErrorCode::UNKNOWN_OVERFLOW_MODE,
+        Some("TotalsMode") => ErrorCode::UNKNOWN_TOTALS_MODE,
+        Some("JoinStrictness") => ErrorCode::UNKNOWN_JOIN,
+        _ => ErrorCode::BAD_ARGUMENTS,
+    }
+}
+
 fn wrong(def: &SettingDef, text: &str) -> SqlError {
     let (code, wanted) = match def.kind {
         SettingKind::Bool => (ErrorCode::CANNOT_PARSE_TEXT, "0, 1, true or false".to_owned()),
@@ -122,7 +133,7 @@ fn wrong(def: &SettingDef, text: &str) -> SqlError {
         SettingKind::Char => (ErrorCode::BAD_ARGUMENTS, "exactly one character".to_owned()),
         SettingKind::Choice(words) => {
             let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-            (ErrorCode::BAD_ARGUMENTS, quoted.join(" or "))
+            (code_of_words(def.name), quoted.join(" or "))
         }
     };
     SqlError::new(code, format!("setting \"{}\" takes {wanted}, not '{text}'", def.name))

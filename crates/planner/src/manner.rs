@@ -1,0 +1,89 @@
+//! What settings of a session decide about the meaning of a query.
+//!
+//! Invariant: without a setting a query means what it means in ClickHouse without one. Must not know: syntax trees, and who
+//! obeys.
+
+use sql::Settings;
+
+/// See the module.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Manner {
+    /// Keys that ROLLUP, CUBE and GROUPING SETS leave out are NULL.
+    pub group_by_use_nulls: bool,
+    /// Numbers as keys of GROUP BY and ORDER BY are constants (`enable_positional_arguments = 0`).
+    pub ignores_positions: bool,
+    /// ANY INNER JOIN keeps all rows of the left table that have a partner (`any_join_distinct_right_table_keys`).
+    pub any_keeps_left: bool,
+    /// Aggregates over no rows are NULL (`aggregate_functions_null_for_empty`).
+    pub null_for_empty: bool,
+    /// Aggregates over no rows are no row (`empty_result_for_aggregation_by_empty_set`).
+    pub nothing_for_empty: bool,
+    /// WITH TOTALS counts the groups that HAVING leaves out, too (`totals_mode`).
+    pub totals_before_having: bool,
+    /// NULL is found in a set that has it, and in no other (`transform_null_in`).
+    pub null_in_sets: bool,
+    /// `grouping` has a bit for each key that is there, not for each that is left out
+    /// (`force_grouping_standard_compatibility = 0`).
+    pub grouping_of_present: bool,
+    /// What JOIN is that says neither ALL nor ANY.
+    pub join: JoinDefault,
+    /// The aggregate that `count(DISTINCT ..)` is; exact without.
+    pub count_distinct: Option<&'static str>,
+    /// INTERSECT and EXCEPT without a word.
+    pub intersect_distinct: bool,
+    pub except_distinct: bool,
+}
+
+/// `join_default_strictness`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum JoinDefault {
+    #[default]
+    All,
+    Any,
+    /// Each has to say it.
+    None,
+}
+
+/// Aggregates that may count different values.
+const DISTINCT_COUNTS: &[&str] = &["uniq", "uniqCombined", "uniqCombined64", "uniqHLL12", "uniqTheta"];
+
+impl Manner {
+    /// The manner of a statement with these settings.
+    pub fn of(settings: &Settings) -> Manner {
+        let is = |name: &str, word: &str| settings.get_text(name) == word;
+        let counts = settings.get_text("count_distinct_implementation");
+        Manner {
+            group_by_use_nulls: settings.get_bool("group_by_use_nulls"),
+            ignores_positions: !settings.get_bool("enable_positional_arguments"),
+            any_keeps_left: settings.get_bool("any_join_distinct_right_table_keys"),
+            null_for_empty: settings.get_bool("aggregate_functions_null_for_empty"),
+            nothing_for_empty: settings.get_bool("empty_result_for_aggregation_by_empty_set"),
+            totals_before_having: is("totals_mode", "before_having"),
+            null_in_sets: settings.get_bool("transform_null_in"),
+            grouping_of_present: !settings.get_bool("force_grouping_standard_compatibility"),
+            join: match settings.get_text("join_default_strictness").as_str() {
+                "ANY" => JoinDefault::Any,
+                "" => JoinDefault::None,
+                _ => JoinDefault::All,
+            },
+            count_distinct: DISTINCT_COUNTS.iter().copied().find(|name| *name == counts),
+            intersect_distinct: is("intersect_default_mode", "DISTINCT"),
+            except_distinct: is("except_default_mode", "DISTINCT"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_decide_and_their_defaults_do_not() {
+        let mut settings = Settings::session();
+        assert_eq!(Manner::of(&settings), Manner::default());
+        settings.set("join_default_strictness", "").unwrap();
+        settings.set("count_distinct_implementation", "uniqHLL12").unwrap();
+        let manner = Manner::of(&settings);
+        assert_eq!((manner.join, manner.count_distinct), (JoinDefault::None, Some("uniqHLL12")));
+    }
+}
