@@ -17,6 +17,7 @@ pub mod telling;
 pub mod outfile;
 pub mod request;
 pub mod limits;
+pub mod extremes;
 pub mod coding;
 pub mod planners;
 pub mod stack_room;

@@ -40,4 +40,4 @@ pub use rows::reject::RejectedRow;
 pub use rows::split::{Header, RowReader};
 pub use settings::{DateTimeInput, DateTimeOutput, FormatSettings, ParquetOutput};
 pub use values::cell::{Cell, TextForm};
-pub use writer::{OutputStats, RowWriter, TOTALS_KEY, is_totals, new_writer};
+pub use writer::{EXTREMES_KEY, OutputStats, RowWriter, TOTALS_KEY, is_extremes, is_totals, new_writer};

@@ -69,7 +69,7 @@ pub trait RowWriter: Send {
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError>;
 }
 
-pub use totals::{TOTALS_KEY, is_totals};
+pub use totals::{EXTREMES_KEY, TOTALS_KEY, is_extremes, is_totals};
 
 /// A writer of `kind`; an error when the format is input only.
 pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn RowWriter>, FormatError> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use boundary::error::Error;
+use boundary::extremes::with_extremes;
 use boundary::limits::{limit_result, row_limits};
 use boundary::request::Rows;
 use catalog::TableState;
@@ -440,7 +441,7 @@ pub(crate) async fn run(
         rows.stream =
             rows.stream.chain(stream_of(services, execution, &planned.state, physical, schema)?).boxed();
     }
-    Ok(rows)
+    Ok(with_extremes(&execution.settings, rows))
 }
 
 /// Executes a plan; the stream stops when the statement is cancelled.

@@ -5,6 +5,8 @@
 //! {"progress":{"read_rows":"65409",..}}      as often as whoever runs the statement wants, also before the first row
 //! {"row":{"n":1}}
 //! {"totals":{"n":1}}
+//! {"min":{"n":1}}
+//! {"max":{"n":1}}
 //! {"progress":{"read_rows":"81920",..}}      once more at the end, if anything was read
 //! {"rows_before_limit_at_least":15}
 //! ```
@@ -16,7 +18,7 @@ use arrow::datatypes::SchemaRef;
 use model::saturating::nanos_of;
 
 use super::json::{JsonRowsWriter, string};
-use super::{OutputStats, RowWriter, is_totals};
+use super::{OutputStats, RowWriter, is_extremes, is_totals};
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
 use crate::values::print;
@@ -51,8 +53,13 @@ impl RowWriter for JsonProgressWriter {
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
         let mut columns = self.rows.open(batch)?;
-        let head: &[u8] = if is_totals(batch) { b"{\"totals\":" } else { b"{\"row\":" };
         for row in 0..batch.num_rows() {
+            let head: &[u8] = match (is_totals(batch), is_extremes(batch), row) {
+                (true, ..) => b"{\"totals\":",
+                (_, true, 0) => b"{\"min\":",
+                (_, true, _) => b"{\"max\":",
+                _ => b"{\"row\":",
+            };
             out.extend_from_slice(head);
             self.rows.write_row(&mut columns, row, out);
             out.extend_from_slice(b"}\n");

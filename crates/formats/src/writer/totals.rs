@@ -1,6 +1,6 @@
-//! Totals of WITH TOTALS: a last batch that is marked, shown where and as the format has it, or not at all.
+//! Totals of WITH TOTALS and extremes: last batches that are marked, shown where and as the format has them, or not at all.
 //!
-//! Invariant: whoever hands batches to a writer need not know of totals; no format mixes them with rows.
+//! Invariant: whoever hands batches to a writer need not know of them; no format mixes them with rows.
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -13,32 +13,41 @@ use crate::settings::FormatSettings;
 /// Marks the schema of a batch that holds totals.
 pub const TOTALS_KEY: &str = "gristmill.totals";
 
+/// Marks the schema of a batch that holds two rows: the least and the greatest values of all columns.
+pub const EXTREMES_KEY: &str = "gristmill.extremes";
+
 /// Whether these are totals, not rows.
 pub fn is_totals(batch: &RecordBatch) -> bool {
     batch.schema_ref().metadata().contains_key(TOTALS_KEY)
 }
 
-/// A writer that sees totals only where they are rows behind the others, and what they need.
+/// Whether these are extremes, not rows.
+pub fn is_extremes(batch: &RecordBatch) -> bool {
+    batch.schema_ref().metadata().contains_key(EXTREMES_KEY)
+}
+
+/// A writer that sees totals and extremes only where they are rows behind the others, and what they need.
 pub(super) struct TotalsWriter {
     kind: FormatKind,
     rows: Box<dyn RowWriter>,
     settings: FormatSettings,
     schema: Option<SchemaRef>,
     totals: Option<RecordBatch>,
+    extremes: Option<RecordBatch>,
 }
 
 impl TotalsWriter {
     pub(super) fn new(kind: FormatKind, rows: Box<dyn RowWriter>, settings: &FormatSettings) -> Self {
-        Self { kind, rows, settings: settings.clone(), schema: None, totals: None }
+        Self { kind, rows, settings: settings.clone(), schema: None, totals: None, extremes: None }
     }
 
-    /// The totals alone, from a writer of their own: what it puts ahead of rows, the rows, what it puts behind.
-    fn alone(&self, totals: &RecordBatch) -> Result<[Vec<u8>; 3], FormatError> {
+    /// Rows alone, from a writer of their own: what it puts ahead of rows, the rows, what it puts behind.
+    fn alone(&self, rows: &RecordBatch) -> Result<[Vec<u8>; 3], FormatError> {
         let mut parts = [vec![], vec![], vec![]];
         let mut writer = plain_writer(self.kind, &self.settings)?;
-        let schema = self.schema.clone().unwrap_or_else(|| totals.schema());
+        let schema = self.schema.clone().unwrap_or_else(|| rows.schema());
         writer.start(&schema, &mut parts[0])?;
-        writer.write(totals, &mut parts[1])?;
+        writer.write(rows, &mut parts[1])?;
         writer.finish(&OutputStats::default(), &mut parts[2])?;
         Ok(parts)
     }
@@ -55,6 +64,10 @@ impl RowWriter for TotalsWriter {
             self.totals = Some(batch.clone());
             return Ok(());
         }
+        if is_extremes(batch) {
+            self.extremes = Some(batch.clone());
+            return Ok(());
+        }
         self.rows.write(batch, out)
     }
 
@@ -64,13 +77,18 @@ impl RowWriter for TotalsWriter {
 
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
         use FormatKind as F;
-        let Some(totals) = self.totals.take().filter(|totals| totals.num_rows() > 0) else {
+        let behind = [self.totals.take(), self.extremes.take()];
+        let [totals, extremes] = behind.map(|rows| rows.filter(|rows| rows.num_rows() > 0));
+        if totals.is_none() && extremes.is_none() {
             return self.rows.finish(stats, out);
-        };
+        }
+        let rows_behind = [&totals, &extremes].into_iter().flatten();
         match self.kind {
             F::Csv | F::CsvWithNames | F::CsvWithNamesAndTypes => {
-                out.extend_from_slice(if self.settings.csv_crlf { b"\r\n" } else { b"\n" });
-                self.rows.write(&totals, out)?;
+                for rows in rows_behind {
+                    out.extend_from_slice(if self.settings.csv_crlf { b"\r\n" } else { b"\n" });
+                    self.rows.write(rows, out)?;
+                }
                 self.rows.finish(stats, out)
             }
             F::TabSeparated
@@ -79,37 +97,91 @@ impl RowWriter for TotalsWriter {
             | F::TabSeparatedRaw
             | F::TabSeparatedRawWithNames
             | F::TabSeparatedRawWithNamesAndTypes => {
-                out.extend_from_slice(if self.settings.tsv_output_crlf { b"\r\n" } else { b"\n" });
-                self.rows.write(&totals, out)?;
+                for rows in rows_behind {
+                    out.extend_from_slice(if self.settings.tsv_output_crlf { b"\r\n" } else { b"\n" });
+                    self.rows.write(rows, out)?;
+                }
                 self.rows.finish(stats, out)
             }
             kind if kind.tells_progress() => {
-                self.rows.write(&totals, out)?;
+                for rows in rows_behind {
+                    self.rows.write(rows, out)?;
+                }
                 self.rows.finish(stats, out)
             }
             F::Json | F::JsonCompact | F::JsonStrings | F::JsonCompactStrings => {
                 let mut end = vec![];
                 self.rows.finish(stats, &mut end)?;
-                with_totals(&end, &self.alone(&totals)?[1], out);
-                Ok(())
+                self.in_document(&end, totals.as_ref(), extremes.as_ref(), out)
             }
             F::Vertical => {
                 self.rows.finish(stats, out)?;
-                out.extend_from_slice("\n\nTotals:\n───────\n".as_bytes());
-                let text = self.alone(&totals)?.concat();
-                // The number of the row and its line.
-                let lines = text.split_inclusive(|byte| *byte == b'\n').skip(2);
-                lines.for_each(|line| out.extend_from_slice(line));
-                Ok(())
+                self.vertical(totals.as_ref(), extremes.as_ref(), out)
             }
             kind if is_table(kind) => {
                 self.rows.finish(stats, out)?;
-                out.extend_from_slice(b"\nTotals:\n");
-                out.extend(self.alone(&totals)?.concat());
+                for (rows, title) in [(&totals, "\nTotals:\n"), (&extremes, "\nExtremes:\n")] {
+                    if let Some(rows) = rows {
+                        out.extend_from_slice(title.as_bytes());
+                        out.extend(self.alone(rows)?.concat());
+                    }
+                }
                 Ok(())
             }
             _ => self.rows.finish(stats, out),
         }
+    }
+}
+
+impl TotalsWriter {
+    /// Puts totals and extremes between the rows of a document and what follows them.
+    fn in_document(
+        &self,
+        end: &[u8],
+        totals: Option<&RecordBatch>,
+        extremes: Option<&RecordBatch>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), FormatError> {
+        const ROWS_END: &[u8] = b"\n\t],\n\n";
+        let rest = end.strip_prefix(ROWS_END).unwrap_or(end);
+        out.extend_from_slice(ROWS_END);
+        if let Some(totals) = totals {
+            out.extend_from_slice(b"\t\"totals\":");
+            // They stand one level less deep than a row.
+            named_row(&self.alone(totals)?[1], b"\t", out);
+            out.extend_from_slice(b",\n\n");
+        }
+        if let Some(extremes) = extremes {
+            out.extend_from_slice(b"\t\"extremes\":\n\t{\n\t\t\"min\":");
+            named_row(&self.alone(&extremes.slice(0, 1))?[1], b"", out);
+            out.extend_from_slice(b",\n\t\t\"max\":");
+            named_row(&self.alone(&extremes.slice(1, 1))?[1], b"", out);
+            out.extend_from_slice(b"\n\t},\n\n");
+        }
+        out.extend_from_slice(rest);
+        Ok(())
+    }
+
+    fn vertical(
+        &self,
+        totals: Option<&RecordBatch>,
+        extremes: Option<&RecordBatch>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), FormatError> {
+        let at = |row: usize| extremes.map(|extremes| extremes.slice(row, 1));
+        let sections =
+            [(totals.cloned(), "Totals:\n───────\n"), (at(0), "Min:\n────\n"), (at(1), "Max:\n────\n")];
+        out.push(b'\n');
+        for (rows, title) in sections {
+            let Some(rows) = rows else { continue };
+            out.push(b'\n');
+            out.extend_from_slice(title.as_bytes());
+            let text = self.alone(&rows)?.concat();
+            // The number of the row and its line.
+            let lines = text.split_inclusive(|byte| *byte == b'\n').skip(2);
+            lines.for_each(|line| out.extend_from_slice(line));
+        }
+        Ok(())
     }
 }
 
@@ -129,24 +201,17 @@ fn is_table(kind: FormatKind) -> bool {
     )
 }
 
-/// Puts totals between the rows of a document and what follows them. They stand one level less deep than a row.
-fn with_totals(end: &[u8], row: &[u8], out: &mut Vec<u8>) {
-    const ROWS_END: &[u8] = b"\n\t],\n\n";
-    let rest = end.strip_prefix(ROWS_END).unwrap_or(end);
-    out.extend_from_slice(ROWS_END);
-    out.extend_from_slice(b"\t\"totals\":");
-    let is_list = row.trim_ascii_start().starts_with(b"[");
-    if is_list {
+/// A row of a document behind its name, without the first of its tabs.
+fn named_row(row: &[u8], without: &[u8], out: &mut Vec<u8>) {
+    if row.trim_ascii_start().starts_with(b"[") {
         out.push(b' ');
         out.extend_from_slice(row.trim_ascii_start());
-    } else {
-        for line in row.split(|byte| *byte == b'\n') {
-            out.push(b'\n');
-            out.extend_from_slice(line.strip_prefix(b"\t").unwrap_or(line));
-        }
+        return;
     }
-    out.extend_from_slice(b",\n\n");
-    out.extend_from_slice(rest);
+    for line in row.split(|byte| *byte == b'\n') {
+        out.push(b'\n');
+        out.extend_from_slice(line.strip_prefix(without).unwrap_or(line));
+    }
 }
 
 #[cfg(test)]
@@ -161,28 +226,34 @@ mod tests {
 
     use super::*;
 
-    fn batch(numbers: Vec<u64>, texts: Vec<&str>, is_totals: bool) -> RecordBatch {
+    fn batch(numbers: Vec<u64>, texts: Vec<&str>, mark: Option<&str>) -> RecordBatch {
         let fields = vec![to_field("c", &ColumnType::UInt64), to_field("s", &ColumnType::String)];
-        let marks = is_totals.then(|| (TOTALS_KEY.to_owned(), String::new()));
+        let marks = mark.map(|mark| (mark.to_owned(), String::new()));
         let schema = Schema::new_with_metadata(fields, HashMap::from_iter(marks));
         let columns: Vec<arrow::array::ArrayRef> =
             vec![Arc::new(UInt64Array::from(numbers)), Arc::new(StringViewArray::from(texts))];
         RecordBatch::try_new(Arc::new(schema), columns).unwrap()
     }
 
+    fn written(kind: FormatKind, behind: &[RecordBatch]) -> String {
+        let settings = FormatSettings { write_statistics: false, ..FormatSettings::default() };
+        let mut writer = super::super::new_writer(kind, &settings).unwrap();
+        let rows = batch(vec![3, 2], vec!["0", "1"], None);
+        let mut out = vec![];
+        writer.start(&rows.schema(), &mut out).unwrap();
+        for batch in std::iter::once(&rows).chain(behind) {
+            writer.write(batch, &mut out).unwrap();
+        }
+        writer.finish(&OutputStats::default(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
     /// What ClickHouse prints.
     #[test]
     fn totals_stand_where_clickhouse_has_them() {
         let check = |kind: FormatKind, expected: &str| {
-            let settings = FormatSettings { write_statistics: false, ..FormatSettings::default() };
-            let mut writer = super::super::new_writer(kind, &settings).unwrap();
-            let rows = batch(vec![3, 2], vec!["0", "1"], false);
-            let mut out = vec![];
-            writer.start(&rows.schema(), &mut out).unwrap();
-            writer.write(&rows, &mut out).unwrap();
-            writer.write(&batch(vec![5], vec!["0"], true), &mut out).unwrap();
-            writer.finish(&OutputStats::default(), &mut out).unwrap();
-            assert_eq!(String::from_utf8(out).unwrap(), expected, "{}", kind.name());
+            let totals = batch(vec![5], vec!["0"], Some(TOTALS_KEY));
+            assert_eq!(written(kind, &[totals]), expected, "{}", kind.name());
         };
         check(FormatKind::TabSeparated, "3\t0\n2\t1\n\n5\t0\n");
         check(FormatKind::Csv, "3,\"0\"\n2,\"1\"\n\n5,\"0\"\n");
@@ -201,5 +272,29 @@ mod tests {
             FormatKind::Vertical,
             "Row 1:\n──────\nc: 3\ns: 0\n\nRow 2:\n──────\nc: 2\ns: 1\n\n\nTotals:\n───────\nc: 5\ns: 0\n",
         );
+    }
+    #[test]
+    fn extremes_stand_behind_rows_and_totals() {
+        let totals = batch(vec![5], vec!["0"], Some(TOTALS_KEY));
+        let extremes = batch(vec![2, 3], vec!["0", "1"], Some(EXTREMES_KEY));
+        let (alone, both) = ([extremes.clone()], [totals, extremes]);
+        assert_eq!(written(FormatKind::TabSeparated, &alone), "3\t0\n2\t1\n\n2\t0\n3\t1\n");
+        assert_eq!(written(FormatKind::TabSeparated, &both), "3\t0\n2\t1\n\n5\t0\n\n2\t0\n3\t1\n");
+        assert_eq!(written(FormatKind::TabSeparatedRaw, &alone), "3\t0\n2\t1\n\n2\t0\n3\t1\n");
+        assert_eq!(
+            written(FormatKind::JsonEachRow, &alone),
+            "{\"c\":3,\"s\":\"0\"}\n{\"c\":2,\"s\":\"1\"}\n"
+        );
+        let rows = "Row 1:\n──────\nc: 3\ns: 0\n\nRow 2:\n──────\nc: 2\ns: 1\n\n\n";
+        let ends = "Min:\n────\nc: 2\ns: 0\n\nMax:\n────\nc: 3\ns: 1\n";
+        assert_eq!(written(FormatKind::Vertical, &alone), format!("{rows}{ends}"));
+        let total = "Totals:\n───────\nc: 5\ns: 0\n\n";
+        assert_eq!(written(FormatKind::Vertical, &both), format!("{rows}{total}{ends}"));
+        let document = written(FormatKind::Json, &both);
+        let shown = "\t\"totals\":\n\t{\n\t\t\"c\": 5,\n\t\t\"s\": \"0\"\n\t},\n\n\t\"extremes\":\n\t{\n\t\t\"min\":\n\t\t{\n\t\t\t\"c\": 2,\n\t\t\t\"s\": \"0\"\n\t\t},\n\t\t\"max\":\n\t\t{\n\t\t\t\"c\": 3,\n\t\t\t\"s\": \"1\"\n\t\t}\n\t},\n\n\t\"rows\": 2\n}\n";
+        assert!(document.ends_with(shown), "{document}");
+        let lists = written(FormatKind::JsonCompact, &alone);
+        let shown = "\n\t],\n\n\t\"extremes\":\n\t{\n\t\t\"min\": [2, \"0\"],\n\t\t\"max\": [3, \"1\"]\n\t},\n\n\t\"rows\": 2\n}\n";
+        assert!(lists.ends_with(shown), "{lists}");
     }
 }

@@ -16,7 +16,7 @@ use crate::lookup::names;
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
 use crate::rewrite::distinct::counted_by;
-use crate::rewrite::grouping_sets::GROUPING;
+use crate::rewrite::grouping_sets::{GROUPING, present};
 use crate::rewrite::lower::{nested, not, operation};
 use crate::rewrite::windows::{ROW_NUMBERS, in_frame};
 use crate::scalar::adapter::CAST;
@@ -40,12 +40,9 @@ impl Rewriter {
         }
         if name.eq_ignore_ascii_case(GROUPING) {
             let args = self.values(arguments(&function)?)?;
-            let all = 1_u64.checked_shl(u32::try_from(args.len()).unwrap_or(u32::MAX)).unwrap_or(0);
+            let keys = args.len();
             let left_out = call(CAST, vec![call(GROUPING, args), text("UInt64")]);
-            return Ok(match self.manner.grouping_of_present {
-                true => call("bitXor", vec![left_out, number(&all.wrapping_sub(1).to_string())]),
-                false => left_out,
-            });
+            return Ok(if self.manner.grouping_of_present { present(left_out, keys) } else { left_out });
         }
         if let Some(other) = self.manner.count_distinct.and_then(|count| counted_by(&name, &function, count))
         {

@@ -36,6 +36,12 @@ pub(crate) fn sets(keys: Vec<Expr>, modifiers: &[GroupByWithModifier]) -> Result
     })
 }
 
+/// `grouping` of so many keys with a bit for each that is there, not for each that is left out.
+pub(crate) fn present(left_out: Expr, keys: usize) -> Expr {
+    let all = u32::try_from(keys).ok().and_then(|keys| 1_u64.checked_shl(keys)).unwrap_or(0);
+    call("bitXor", vec![left_out, number(all.wrapping_sub(1).to_string())])
+}
+
 /// HAVING of ROLLUP and CUBE, whose total is no row where there are no rows; that of GROUPING SETS is one.
 pub(crate) fn of_rows(keys: &GroupByExpr, having: Option<Expr>) -> Option<Expr> {
     let GroupByExpr::Expressions(keys, _) = keys else { return having };

@@ -113,7 +113,7 @@ max_ast_depth                   UInt64, "1000", Obeyed, "Depth of a query's synt
 max_expanded_ast_elements       UInt64, "500000", Obeyed, "Elements that aliases and WITH items may add to a query; 20000 at most.";
 max_recursive_cte_evaluation_depth UInt64, "1000", Obeyed, "Rounds of WITH RECURSIVE.";
 network_compression_method      Text, "ZSTD", NoEffect, "Compression between client and server.";
-extremes                        Bool, "0", Refused, "Whether minima and maxima of the result are computed.";
+extremes                        Bool, "0", Obeyed, "Whether the least and the greatest value of each column follow the result, in formats that show them.";
 totals_mode                     Choice(&["before_having", "after_having_inclusive", "after_having_exclusive", "after_having_auto"]), "after_having_exclusive", Obeyed, "Whether WITH TOTALS counts groups that HAVING leaves out.";
 distributed_product_mode        Text, "deny", NoEffect, "How subqueries over distributed tables are read.";
 interactive_delay               UInt64, "100000", Obeyed, "Microseconds between lines of progress in formats that have them.";
