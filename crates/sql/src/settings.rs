@@ -11,6 +11,7 @@ mod query;
 mod sources;
 mod table;
 mod value;
+mod older;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -166,8 +167,14 @@ pub fn table_settings() -> &'static SettingTable {
     &TABLE
 }
 
-/// Values of refused settings that ask for what is done anyway: no limit.
-const HARMLESS: &[(&str, &str)] = &[("max_table_size_to_drop", "0"), ("max_partition_size_to_drop", "0")];
+/// Values of refused settings that ask for what is done anyway.
+const HARMLESS: &[(&str, &str)] = &[
+    ("max_table_size_to_drop", "0"),
+    ("max_partition_size_to_drop", "0"),
+    // Ways to the same answers.
+    ("allow_simdjson", "0"),
+    ("short_circuit_function_evaluation", "force_enable"),
+];
 
 /// Names that ClickHouse takes for settings of tables and does not list.
 const OLDER_NAMES: &[(&str, &str)] = &[
@@ -227,6 +234,8 @@ impl SettingTable {
 pub struct Settings {
     table: &'static SettingTable,
     changed: BTreeMap<&'static str, SettingValue>,
+    /// Other defaults, of the version that `compatibility` names.
+    older: BTreeMap<&'static str, SettingValue>,
 }
 
 impl Default for Settings {
@@ -238,12 +247,12 @@ impl Default for Settings {
 impl Settings {
     /// Nothing changed, over the settings of a session.
     pub fn session() -> Self {
-        Self { table: session_settings(), changed: BTreeMap::new() }
+        Self { table: session_settings(), changed: BTreeMap::new(), older: BTreeMap::new() }
     }
 
     /// Nothing changed, over the settings of a table.
     pub fn of_table() -> Self {
-        Self { table: table_settings(), changed: BTreeMap::new() }
+        Self { table: table_settings(), changed: BTreeMap::new(), older: BTreeMap::new() }
     }
 
     /// Applies one change. Answers with a warning when the setting has no effect.
@@ -255,6 +264,9 @@ impl Settings {
         let def = self.table.find(&change.name)?;
         if change.value == SettingText::Default {
             self.changed.remove(def.name);
+            if def.name == older::COMPATIBILITY {
+                self.older.clear();
+            }
             return Ok(None);
         }
         let value = SettingValue::read(def, &change.value)?;
@@ -265,6 +277,14 @@ impl Settings {
             let what =
                 format!("{} \"{}\" with another value than '{}'", self.table.noun, def.name, def.default);
             return Err(SqlError::not_implemented(what));
+        }
+        if def.name == older::COMPATIBILITY {
+            let version = value.to_string();
+            let (older, kept) = older::defaults_of(&version, self.table)?;
+            self.older = older;
+            self.changed.insert(def.name, value);
+            let kept = (!kept.is_empty()).then(|| kept.join(", "));
+            return Ok(kept.map(|kept| format!("compatibility {version} does not change {kept}")));
         }
         let without_effect = def.effect == SettingEffect::NoEffect && !is_default;
         self.changed.insert(def.name, value);
@@ -320,7 +340,10 @@ impl Settings {
         }
         let row = self.table.rows.get(name);
         debug_assert!(row.is_some(), "no setting {name}");
-        row.map(|row| self.changed.get(row.real).unwrap_or(&row.default))
+        row.map(|row| {
+            let given = self.changed.get(row.real).or_else(|| self.older.get(row.real));
+            given.unwrap_or(&row.default)
+        })
     }
 
     /// Counts, bytes, threads, milliseconds, and seconds of whole numbers; booleans as 0 and 1.
@@ -362,7 +385,9 @@ impl Settings {
             let def = self.table.get(name).filter(|def| def.decides_rows());
             def.is_some_and(|def| *value != SettingValue::default_of(def))
         };
-        let deciding = self.changed().filter(move |(name, value)| differs(name, value));
+        let older = self.older.iter().filter(|(name, _)| !self.changed.contains_key(*name));
+        let all = self.changed().chain(older.map(|(name, value)| (*name, value)));
+        let deciding = all.filter(move |(name, value)| differs(name, value));
         deciding.map(|(name, value)| (name, value.to_string()))
     }
 
@@ -372,7 +397,9 @@ impl Settings {
     /// As [`Settings::apply`], of a setting another version knew.
     pub fn deciding_as<'a>(&self, kept: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Settings> {
         let mut settings = self.clone();
-        settings.changed.retain(|name, _| !self.table.get(name).is_some_and(SettingDef::decides_rows));
+        let decides = |name: &str| self.table.get(name).is_some_and(SettingDef::decides_rows);
+        settings.changed.retain(|name, _| !decides(name));
+        settings.older.retain(|name, _| !decides(name));
         kept.into_iter().try_for_each(|(name, value)| settings.set(name, value).map(drop))?;
         Ok(settings)
     }
@@ -428,6 +455,8 @@ mod tests {
         let bare = |name: &str, text: &str| set(name, SettingText::Bare(text.to_owned()));
         assert_eq!(quoted("max_memory_usage", "1Gi").unwrap(), "1073741824");
         assert_eq!(quoted("max_memory_usage", "10M").unwrap(), "10000000");
+        assert_eq!(bare("max_memory_usage", "4e6").unwrap(), "4000000");
+        assert!(bare("max_memory_usage", "1.5e0").is_err());
         assert_eq!(quoted("big_query_profile_threshold", "500ms").unwrap(), "0.5");
         assert_eq!(quoted("big_query_profile_threshold", "2m").unwrap(), "120");
         assert_eq!(bare("max_execution_time", "1.5").unwrap(), "1.5");

@@ -81,8 +81,12 @@ fn bool_of(text: &str) -> Option<bool> {
     }
 }
 
-/// `1024`, `'1Gi'`, `'10M'`: decimal suffixes count in thousands, those with i in 1024.
+/// `1024`, `'1Gi'`, `'10M'`: decimal suffixes count in thousands, those with i in 1024. `1e6` is a whole number, too.
 fn bytes_of(text: &str) -> Option<u64> {
+    if text.contains(['e', 'E']) {
+        let number: f64 = text.parse().ok().filter(|number: &f64| *number >= 0.0 && number.fract() == 0.0)?;
+        return format!("{number:.0}").parse().ok();
+    }
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, suffix) = text.split_at(split);
     let base: u64 = if suffix.to_ascii_lowercase().contains('i') { 1024 } else { 1000 };
