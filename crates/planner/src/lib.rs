@@ -21,6 +21,7 @@ mod relations;
 mod analyzer;
 mod install;
 pub mod columns;
+pub mod filters;
 pub mod leftmost;
 mod manner;
 pub mod rewrite;

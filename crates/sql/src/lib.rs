@@ -38,7 +38,9 @@ pub use lexer::error::{Result, SqlError};
 pub use lexer::escape;
 pub use lexer::scan::{Lexeme, is_blank, lexemes, lexemes_at, next_statement};
 pub use parameters::{bind_parameters, default_parameters, has_parameters};
-pub use parser::{measured_query, parse, parse_constraint, parse_expression, parse_one, parse_query};
+pub use parser::{
+    measured_query, parse, parse_constraint, parse_expression, parse_one, parse_pairs, parse_query,
+};
 pub use printer::formatted::{Layout, formatted_expression, formatted_query};
 pub use printer::label::display_name;
 pub use printer::printed::{printed, printed_query};

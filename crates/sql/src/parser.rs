@@ -51,6 +51,14 @@ pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr> {
     whole_expression(text)
 }
 
+/// The pairs of a map of texts, `{'a': 'b'}`.
+pub fn parse_pairs(text: &str) -> Result<Vec<(String, String)>> {
+    let mut head = Head::new(text, 0, tokenize(text)?)?;
+    let pairs = head.pairs()?;
+    head.expect_end()?;
+    Ok(pairs)
+}
+
 /// What stands behind CONSTRAINT in a definition.
 pub fn parse_constraint(text: &str) -> Result<ConstraintSpec> {
     let mut head = Head::new(text, 0, tokenize(text)?)?;

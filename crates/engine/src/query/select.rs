@@ -33,6 +33,7 @@ use physical::nodes::rounds::limited;
 use physical::nodes::row_limits::{RowLimits, with_row_limits};
 use physical::nodes::source_order::in_source_order;
 use physical::profile::{Span, StatementProfile};
+use planner::filters::filtered;
 use sql::{Settings, TableName};
 
 use crate::context::execution::Execution;
@@ -95,7 +96,9 @@ pub(crate) async fn plan_into(
 ) -> Result<PlannedQuery, Error> {
     // What stands where views are named may choose its columns, too.
     let planning = execution.profile.timed(Span::Plan);
-    let (query, made) = &expanded(execution, query)?;
+    let query = filtered(query, &execution.settings, &execution.current_database)?;
+    let (query, made) = &expanded(execution, &query)?;
+    let query = &filtered(query, &execution.settings, &execution.current_database)?;
     drop(planning);
     Roomy::new(*made, plan_expanded(services, execution, query, known, target)).await
 }

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use model::ErrorCode;
+use model::column_type::quoted;
 use sqlparser::ast::{Expr, Function, Ident, Query};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -307,9 +308,40 @@ impl<'a> Head<'a> {
         Ok(changes)
     }
 
+    /// `{'a': 'b', 'c': 'd'}`.
+    pub(crate) fn pairs(&mut self) -> Result<Vec<(String, String)>> {
+        let mut pairs = vec![];
+        self.expect_symbol(&Token::LBrace)?;
+        while !self.symbol(&Token::RBrace) {
+            if !pairs.is_empty() {
+                self.expect_symbol(&Token::Comma)?;
+            }
+            let key = self.quoted()?;
+            self.expect_symbol(&Token::Colon)?;
+            pairs.push((key, self.quoted()?));
+        }
+        Ok(pairs)
+    }
+
+    fn quoted(&mut self) -> Result<String> {
+        let Token::SingleQuotedString(text) = self.token().clone() else {
+            return Err(self.expected("a text in quotes"));
+        };
+        self.advance();
+        Ok(text)
+    }
+
     fn setting(&mut self) -> Result<SettingChange> {
         let name = self.name("a setting's name")?;
         self.expect_symbol(&Token::Eq)?;
+        if *self.token() == Token::LBrace {
+            let pair = |(key, value): (String, String)| format!("{}:{}", quoted(&key), quoted(&value));
+            let pairs: Vec<String> = self.pairs()?.into_iter().map(pair).collect();
+            return Ok(SettingChange {
+                name,
+                value: SettingText::Quoted(format!("{{{}}}", pairs.join(","))),
+            });
+        }
         let negative = self.symbol(&Token::Minus);
         let value = match self.token().clone() {
             Token::SingleQuotedString(text) if !negative => SettingText::Quoted(text),

@@ -21,6 +21,7 @@ max_bytes_to_read_leaf          Bytes, "0", Obeyed, "Bytes this server may read 
 read_overflow_mode_leaf         Choice(&["throw", "break"]), "throw", Obeyed, "What happens at max_rows_to_read_leaf and max_bytes_to_read_leaf.";
 limit                           UInt64, "0", Obeyed, "Rows of the result of any SELECT; 0 means all.";
 offset                          UInt64, "0", Obeyed, "Rows of the result of any SELECT that are skipped.";
+additional_table_filters        Text, "{}", Obeyed, "Conditions that rows of tables must meet, by the names or aliases of the tables.";
 compatibility                   Text, "", Obeyed, "An older version of ClickHouse whose defaults the settings have that are not given; those that are refused keep theirs, with a warning.";
 readonly                        UInt64, "0", Obeyed, "1 allows only reading; 2 also changing settings and temporary tables.";
 database                        Text, "", Refused, "Database of a connection; USE changes it.";
