@@ -9,6 +9,7 @@
 //! tables, sessions, how a step is carried out.
 
 mod chains;
+mod time_formats;
 mod session;
 mod types;
 pub mod nodes;

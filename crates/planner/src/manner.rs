@@ -29,6 +29,14 @@ pub struct Manner {
     pub join: JoinDefault,
     /// The aggregate that `count(DISTINCT ..)` is; exact without.
     pub count_distinct: Option<&'static str>,
+    /// `countDistinctIf(..)` is another one, too; `count(DISTINCT ..)` is in any case.
+    pub counts_distinct_if: bool,
+    /// `locate(haystack, needle)` (`function_locate_has_mysql_compatible_argument_order = 0`).
+    pub locates_in_first: bool,
+    /// `%M` in formats of times is the minute (`formatdatetime_parsedatetime_m_is_month_name = 0`).
+    pub minutes_by_m: bool,
+    /// Constant keys of no rows are a row (`empty_result_for_aggregation_by_constant_keys_on_empty_set = 0`).
+    pub row_for_constant_keys: bool,
     /// INTERSECT and EXCEPT without a word.
     pub intersect_distinct: bool,
     pub except_distinct: bool,
@@ -67,6 +75,12 @@ impl Manner {
                 _ => JoinDefault::All,
             },
             count_distinct: DISTINCT_COUNTS.iter().copied().find(|name| *name == counts),
+            counts_distinct_if: settings
+                .get_bool("rewrite_count_distinct_if_with_count_distinct_implementation"),
+            locates_in_first: !settings.get_bool("function_locate_has_mysql_compatible_argument_order"),
+            minutes_by_m: !settings.get_bool("formatdatetime_parsedatetime_m_is_month_name"),
+            row_for_constant_keys: !settings
+                .get_bool("empty_result_for_aggregation_by_constant_keys_on_empty_set"),
             intersect_distinct: is("intersect_default_mode", "DISTINCT"),
             except_distinct: is("except_default_mode", "DISTINCT"),
         }

@@ -319,7 +319,12 @@ async fn resolve(
 fn hidden_columns(execution: &Execution, database: Option<&str>, table: &str) -> Vec<String> {
     let Ok(state) = execution.table(&TableName::new(database, table)) else { return Vec::new() };
     use DefaultKind::{Alias, Materialized};
-    let hidden = |column: &&ColumnDef| matches!(column.default, Some((Materialized | Alias, _)));
+    let shows = execution.settings.get_bool("asterisk_include_materialized_columns");
+    let hidden = |column: &&ColumnDef| match column.default {
+        Some((Materialized, _)) => !shows,
+        Some((Alias, _)) => true,
+        _ => false,
+    };
     state.def.columns.iter().filter(hidden).map(|column| column.name.to_string()).collect()
 }
 

@@ -257,7 +257,7 @@ pub(crate) async fn describe(
             let written = sql::WrittenCall { name: &name, arguments: &arguments };
             if let Some(query) = query_of_call(execution, &written, false)? {
                 let planned = plan(services, execution, &sql::Query::from(Box::new(query)), None).await?;
-                return text_rows(DESCRIBE, of_schema(&*planned.result_schema()?));
+                return shown(execution, of_schema(&*planned.result_schema()?));
             }
             let call = sql::table_function_call(call)?;
             let resolved =
@@ -267,7 +267,16 @@ pub(crate) async fn describe(
             of_schema(&table.ok_or_else(|| Error::internal("a call became no table"))?.schema())
         }
     };
-    text_rows(DESCRIBE, rows)
+    shown(execution, rows)
+}
+
+/// Names and types alone with `describe_compact_output`.
+fn shown(execution: &Execution, rows: Vec<Description>) -> Result<Rows, Error> {
+    if !execution.settings.get_bool("describe_compact_output") {
+        return text_rows(DESCRIBE, rows);
+    }
+    let short = |[name, column_type, ..]: Description| [name, column_type];
+    text_rows([DESCRIBE[0], DESCRIBE[1]], rows.into_iter().map(short).collect())
 }
 
 pub(crate) fn exists(execution: &Execution, what: &ExistsKind) -> Result<Rows, Error> {

@@ -12,6 +12,7 @@ use sqlparser::ast::{
     Ident, NullTreatment, ObjectName, Value,
 };
 
+use crate::aggregate::null_for_empty;
 use crate::lookup::names;
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
@@ -21,6 +22,7 @@ use crate::rewrite::lower::{nested, not, operation};
 use crate::rewrite::windows::{ROW_NUMBERS, in_frame};
 use crate::scalar::adapter::CAST;
 use crate::scalar::attached::SIMPLE;
+use crate::time_formats::{takes_format, with_minutes};
 use aggregates::combined::COMBINED;
 use aggregates::naming::{self, Aggregate, OverNothing};
 use aggregates::own::PARAMETER_END;
@@ -44,8 +46,7 @@ impl Rewriter {
             let left_out = call(CAST, vec![call(GROUPING, args), text("UInt64")]);
             return Ok(if self.manner.grouping_of_present { present(left_out, keys) } else { left_out });
         }
-        if let Some(other) = self.manner.count_distinct.and_then(|count| counted_by(&name, &function, count))
-        {
+        if let Some(other) = counted_by(&name, &function, &self.manner) {
             return self.function(other);
         }
         if let Some(base) = naming::simple(&name) {
@@ -104,6 +105,10 @@ impl Rewriter {
             }
             ("adddate", [_, _]) => return self.shifted(BinaryOperator::Plus, args),
             ("subdate", [_, _]) => return self.shifted(BinaryOperator::Minus, args),
+            ("locate", [_, _, ..]) if self.manner.locates_in_first => args.swap(0, 1),
+            (_, [_, format, ..]) if self.manner.minutes_by_m && takes_format(&lower) => {
+                args[1] = with_minutes(format)?;
+            }
             ("tointerval", [amount, unit]) => return self.interval(amount.clone(), unit),
             _ => {}
         }
@@ -281,18 +286,6 @@ fn limited_concat(aggregate: &Aggregate, function: &Function) -> Option<Expr> {
         list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(text))];
     }
     Some(call("arrayStringConcat", vec![Expr::Function(array), separator.clone()]))
-}
-
-/// The aggregate that is NULL over no rows, in the place of one that is not; counts and arrays stay as they are.
-fn null_for_empty(name: &str) -> Option<(String, Aggregate)> {
-    let lower = name.to_ascii_lowercase();
-    let has_value = ["count", "uniq", "group"].iter().any(|start| lower.starts_with(start));
-    let said = ["ornull", "ordefault", "state", "merge"].iter().any(|end| lower.contains(end));
-    if has_value || said {
-        return None;
-    }
-    let name = format!("{name}OrNull");
-    naming::aggregate(&name).map(|aggregate| (name, aggregate))
 }
 
 fn unset_parameter(function: &Function) -> SqlError {

@@ -10,6 +10,7 @@ use sqlparser::ast::{
 };
 
 use crate::analyzer::marks::DISTINCT_BY;
+use crate::manner::Manner;
 use crate::rewrite::order::{order_key, position};
 
 /// `DISTINCT ON (a, b)` is `LIMIT 1 BY a, b`.
@@ -49,15 +50,17 @@ pub(crate) fn distinct_first(order: &OrderBy, outputs: &[&str]) -> Option<Expr> 
     (!keys.iter().all(is_item)).then(|| call(DISTINCT_BY, outputs().collect()))
 }
 
-/// `count(DISTINCT x)`, `countDistinct(x)` and `countDistinctIf(x, c)` by another aggregate than the exact one.
-pub(crate) fn counted_by(name: &str, function: &Function, count: &str) -> Option<Function> {
+/// `count(DISTINCT x)` and `countDistinct(x)` by another aggregate than the exact one.
+pub(crate) fn counted_by(name: &str, function: &Function, manner: &Manner) -> Option<Function> {
+    let count = manner.count_distinct?;
     let is_distinct = matches!(
         &function.args,
         FunctionArguments::List(list) if list.duplicate_treatment == Some(DuplicateTreatment::Distinct)
     );
     let suffix = match (name.to_ascii_lowercase().as_str(), is_distinct) {
         ("count", true) | ("countdistinct", false) => "",
-        ("countif", true) | ("countdistinctif" | "countifdistinct", false) => "If",
+        ("countif", true) | ("countifdistinct", false) => "If",
+        ("countdistinctif", false) if manner.counts_distinct_if => "If",
         _ => return None,
     };
     let mut other = function.clone();

@@ -336,6 +336,9 @@ impl Rewriter {
                     // Without a key and without an aggregate the planner would not group at all.
                     lowered.push(text(""));
                 }
+                if any_aggregate && self.manner.row_for_constant_keys && lowered.iter().all(is_constant) {
+                    lowered.clear();
+                }
                 lowered
             }
         };
@@ -354,6 +357,11 @@ impl Rewriter {
         // A number that an alias stands for is no position.
         key.map(with_type)
     }
+}
+
+/// Whether a lowered key is a literal, or one with its type.
+fn is_constant(key: &Expr) -> bool {
+    matches!(key, Expr::Value(_) | Expr::Dictionary(_))
 }
 
 /// Many rows of constants as a query that is planned once.

@@ -53,6 +53,7 @@ enable_http_compression         Bool, "0", Obeyed, "0 in a URL leaves HTTP answe
 cancel_http_readonly_queries_on_client_close Bool, "0", NoEffect, "Whether a query whose HTTP client went away is cancelled; it always is.";
 http_zlib_compression_level     UInt64, "3", NoEffect, "Level of that compression.";
 describe_include_subcolumns     Bool, "0", Refused, "Whether DESCRIBE lists parts of columns, too.";
+describe_compact_output         Bool, "0", Obeyed, "Whether DESCRIBE has names and types alone.";
 allow_nondeterministic_mutations Bool, "0", NoEffect, "Whether mutations may call functions that depend on chance.";
 priority                        UInt64, "0", NoEffect, "Priority of a query.";
 max_concurrent_queries_for_user UInt64, "0", NoEffect, "Queries of a user at one time.";
@@ -67,11 +68,16 @@ any_join_distinct_right_table_keys Bool, "0", Obeyed, "Whether ANY INNER JOIN ke
 join_default_strictness         Choice(&["", "ALL", "ANY"]), "ALL", Obeyed, "What JOIN without ALL or ANY is; empty: an error.";
 aggregate_functions_null_for_empty Bool, "0", Obeyed, "Whether aggregates over no rows are NULL.";
 empty_result_for_aggregation_by_empty_set Bool, "0", Obeyed, "Whether aggregates without GROUP BY over no rows are no row.";
+empty_result_for_aggregation_by_constant_keys_on_empty_set Bool, "1", Obeyed, "Whether GROUP BY constants over no rows is no row.";
 count_distinct_implementation   Choice(&["uniqExact", "uniq", "uniqCombined", "uniqCombined64", "uniqHLL12", "uniqTheta"]), "uniqExact", Obeyed, "The aggregate that count(DISTINCT ..) is.";
+rewrite_count_distinct_if_with_count_distinct_implementation Bool, "0", Obeyed, "Whether countDistinctIf is counted by count_distinct_implementation, too.";
 group_by_use_nulls              Bool, "0", Obeyed, "Whether keys that ROLLUP, CUBE or GROUPING SETS leave out are NULL.";
 force_grouping_standard_compatibility Bool, "1", Obeyed, "Whether grouping() has a bit for each key that is left out; else for each that is there.";
 union_default_mode              Choice(&["", "ALL", "DISTINCT"]), "", Obeyed, "What UNION without ALL or DISTINCT is; empty: an error.";
 transform_null_in               Bool, "0", Obeyed, "Whether IN finds NULL in a set that has it; else it is NULL of NULL.";
+asterisk_include_materialized_columns Bool, "0", Obeyed, "Whether * has MATERIALIZED columns.";
+formatdatetime_parsedatetime_m_is_month_name Bool, "1", Obeyed, "Whether %M in formats of times is the name of the month; else the minute, in constant formats.";
+function_locate_has_mysql_compatible_argument_order Bool, "1", Obeyed, "Whether locate takes what is searched for first.";
 except_default_mode             Choice(&["ALL", "DISTINCT"]), "ALL", Obeyed, "What EXCEPT without ALL or DISTINCT is.";
 intersect_default_mode          Choice(&["ALL", "DISTINCT"]), "ALL", Obeyed, "What INTERSECT without ALL or DISTINCT is.";
 group_by_two_level_threshold    UInt64, "100000", NoEffect, "Keys from which aggregation is split.";
@@ -98,6 +104,7 @@ optimize_move_to_prewhere       Bool, "1", NoEffect, "Whether filters are tried 
 optimize_read_in_order          Bool, "1", NoEffect, "Whether ORDER BY uses the order of the table.";
 optimize_aggregation_in_order   Bool, "0", NoEffect, "Whether GROUP BY uses the order of the table.";
 force_primary_key               Bool, "0", NoEffect, "Whether a query that can not use the key fails.";
+force_data_skipping_indices     Text, "", NoEffect, "Whether a query that does not use these indexes fails.";
 use_skip_indexes                Bool, "1", NoEffect, "Whether skip indexes are used.";
 use_query_cache                 Bool, "0", NoEffect, "Whether results are cached.";
 use_uncompressed_cache          Bool, "1", Obeyed, "Whether column chunks that are read again are kept without their compression.";
