@@ -117,7 +117,10 @@ impl Rewriter {
         let asked = nested(Expr::IsNull(Box::new(expr.clone())));
         let has_null = Expr::Subquery(Box::new(nulls));
         let (expr, subquery) = (Box::new(expr), Box::new(set));
-        let found = Expr::IsTrue(Box::new(Expr::InSubquery { expr, subquery, negated: false }));
+        // Nothing is computed of NULL, so that the answer is not NULL either.
+        let present = nested(Expr::IsNotNull(expr.clone()));
+        let found = Expr::InSubquery { expr, subquery, negated: false };
+        let found = nested(operation(present, BinaryOperator::And, nested(found)));
         let both = nested(operation(asked, BinaryOperator::And, nested(has_null)));
         let found = nested(operation(found, BinaryOperator::Or, both));
         Ok(if negated { not(found) } else { found })
