@@ -502,9 +502,9 @@ mod tests {
     #[test]
     fn a_setting_that_would_change_answers_is_refused_unless_it_is_the_default() {
         let mut settings = Settings::session();
-        assert_eq!(settings.set("transform_null_in", "0").unwrap(), None);
-        let e = settings.set("transform_null_in", "1").unwrap_err();
-        assert_eq!((e.code.number(), settings.get_text("transform_null_in")), (48, "0".into()));
+        assert_eq!(settings.set("cast_keep_nullable", "0").unwrap(), None);
+        let e = settings.set("cast_keep_nullable", "1").unwrap_err();
+        assert_eq!((e.code.number(), settings.get_text("cast_keep_nullable")), (48, "0".into()));
     }
 
     #[test]
@@ -515,11 +515,11 @@ mod tests {
         assert_eq!(settings.get_text("query_plan_reuse_storage_ordering_for_window_functions"), "0");
         assert_eq!(settings.get_text("optimize_read_in_window_order"), "0");
         assert!(settings.is_changed("optimize_read_in_window_order"));
-        assert_eq!(settings.set("transform_null_in", "0").unwrap(), None);
-        let e = settings.set("transform_null_in", "1").unwrap_err();
+        assert_eq!(settings.set("cast_keep_nullable", "0").unwrap(), None);
+        let e = settings.set("cast_keep_nullable", "1").unwrap_err();
         assert_eq!(
             (e.code.number(), e.message.as_str()),
-            (48, "setting \"transform_null_in\" with another value than '0' is not supported")
+            (48, "setting \"cast_keep_nullable\" with another value than '0' is not supported")
         );
         assert_eq!(
             Settings::of_table().set("vertical_merge_algorithm_min_rows_to_activate", "1").unwrap(),
