@@ -264,7 +264,7 @@ impl Settings {
         let def = self.table.find(&change.name)?;
         if change.value == SettingText::Default {
             self.changed.remove(def.name);
-            if def.name == older::COMPATIBILITY {
+            if change.names_a_version() {
                 self.older.clear();
             }
             return Ok(None);
@@ -278,7 +278,7 @@ impl Settings {
                 format!("{} \"{}\" with another value than '{}'", self.table.noun, def.name, def.default);
             return Err(SqlError::not_implemented(what));
         }
-        if def.name == older::COMPATIBILITY {
+        if change.names_a_version() {
             let version = value.to_string();
             let (older, kept) = older::defaults_of(&version, self.table)?;
             self.older = older;

@@ -13,9 +13,6 @@ use super::{SettingEffect, SettingTable, SettingValue};
 use crate::statement::SettingText;
 use lexer::error::{Result, SqlError};
 
-/// The setting that names the version.
-pub(super) const COMPATIBILITY: &str = "compatibility";
-
 /// One change of a default.
 struct Change {
     version: Vec<u32>,
@@ -45,7 +42,7 @@ pub(super) fn defaults_of(
         return Ok((BTreeMap::new(), vec![]));
     }
     let Some(asked_version) = version(asked) else {
-        let message = format!("setting \"{COMPATIBILITY}\" takes a version such as '24.3', not '{asked}'");
+        let message = format!("setting \"compatibility\" takes a version such as '24.3', not '{asked}'");
         return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message));
     };
     // An older change comes later, and what it changed is what counts.
