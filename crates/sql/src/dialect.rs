@@ -323,7 +323,7 @@ pub const PARAMETER_FUNCTION: &str = "_queryParameter";
 fn cast(parser: &mut Parser<'_>) -> Parsed {
     parser.advance_token();
     parser.expect_token(&Token::LParen)?;
-    let operand = parser.parse_expr()?;
+    let operand = named_operand(parser)?;
     let name = if parser.consume_token(&Token::Comma) {
         let name = parser.parse_expr()?;
         parser.expect_token(&Token::RParen)?;
@@ -334,6 +334,22 @@ fn cast(parser: &mut Parser<'_>) -> Parsed {
     };
     parser.expect_token(&Token::RParen)?;
     Ok(cast_call(operand, &name))
+}
+
+/// The operand of CAST, which may have a name: `CAST(x AS name AS T)`, `CAST(x AS name, 'T')`.
+fn named_operand(parser: &mut Parser<'_>) -> Parsed {
+    let operand = parser.parse_expr()?;
+    let is_alias = matches!(&parser.peek_token_ref().token, Token::Word(word) if is(word, "AS"))
+        && matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
+        && match &parser.peek_nth_token_ref(2).token {
+            Token::Word(word) => is(word, "AS"),
+            next => *next == Token::Comma,
+        };
+    if !is_alias {
+        return Ok(operand);
+    }
+    parser.advance_token();
+    Ok(Expr::Named { expr: Box::new(operand), name: parser.parse_identifier()? })
 }
 
 pub(crate) fn cast_call(operand: Expr, type_name: &str) -> Expr {

@@ -3,6 +3,7 @@
 //! Invariant: text that is not fully understood is an error; the data of an INSERT is never tokenized.
 //! Must not know: catalogs, DataFusion.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use model::{ErrorCode, TableEngine};
@@ -96,7 +97,12 @@ fn parse_statement(text: &str, range: Range<usize>, content_end: usize) -> Resul
     let source = &text[range.clone()];
     let first_word = &text[first.start..first.end];
     if first_word.eq_ignore_ascii_case("insert") {
-        return insert(text, range, content_end);
+        return insert(text, (range.start, range), content_end);
+    }
+    if first_word.eq_ignore_ascii_case("with")
+        && let Some(at) = insert_behind_with(source)
+    {
+        return insert(text, (range.start + at, range), content_end);
     }
     let trimmed = source.trim_end().trim_end_matches(';');
     let end = range.start + trimmed.len();
@@ -340,8 +346,42 @@ fn outfile(head: &mut Head<'_>) -> Result<Outfile> {
     Ok(outfile)
 }
 
-/// INSERT: the head is tokenized, data is not.
-fn insert(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedStatement> {
+/// Where INSERT INTO stands behind a WITH list.
+fn insert_behind_with(source: &str) -> Option<usize> {
+    let (mut depth, mut insert) = (0_usize, None);
+    for piece in Scanner::new(source, 0) {
+        let word = &source[piece.start..piece.end];
+        match piece.kind {
+            PieceKind::Symbol(b'(' | b'[') => depth += 1,
+            PieceKind::Symbol(b')' | b']') => depth = depth.saturating_sub(1),
+            PieceKind::Word if insert.is_some() && word.eq_ignore_ascii_case("into") => return insert,
+            PieceKind::Word if depth == 0 && word.eq_ignore_ascii_case("select") => return None,
+            PieceKind::Word if depth == 0 && word.eq_ignore_ascii_case("insert") => {
+                insert = Some(piece.start);
+                continue;
+            }
+            _ => {}
+        }
+        insert = None;
+    }
+    None
+}
+
+/// The SELECT of an INSERT behind a WITH list, with the list before it and spaces in the place of what stood between.
+fn with_list<'a>(list: &str, between: usize, query: &'a str) -> Result<Cow<'a, str>> {
+    if list.is_empty() {
+        return Ok(Cow::Borrowed(query));
+    }
+    if query.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("with")) {
+        let message = "syntax error: only one WITH can be there, either before INSERT or before SELECT";
+        return Err(SqlError::new(ErrorCode::SYNTAX_ERROR, message));
+    }
+    Ok(Cow::Owned(format!("{list}{}{query}", " ".repeat(between))))
+}
+
+/// INSERT: the head is tokenized, data is not. A WITH list may stand before it, which is the SELECT's.
+fn insert(text: &str, (at, range): (usize, Range<usize>), content_end: usize) -> Result<ParsedStatement> {
+    let (list, range, whole) = (&text[range.start..at], at..range.end, range);
     let source = &text[range.clone()];
     let Some(body) = insert_body(source, "insert".len()) else {
         // Something in the head is left open; the tokenizer says what.
@@ -372,12 +412,13 @@ fn insert(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedS
         }
         InsertBody::Select { .. } => {
             let query = source[head_end..].trim_end().trim_end_matches(';');
-            let statement =
-                from_tokens(query, range.start + head_end, |statement, outer, more, of_query| {
-                    warnings.extend(more);
-                    (output, measure) = (outer, measure.and(of_query));
-                    grammar::insert::with_query(insert, statement)
-                })?;
+            let read = with_list(list, head_end, query)?;
+            let base = if list.is_empty() { range.start + head_end } else { whole.start };
+            let statement = from_tokens(&read, base, |statement, outer, more, of_query| {
+                warnings.extend(more);
+                (output, measure) = (outer, measure.and(of_query));
+                grammar::insert::with_query(insert, statement)
+            })?;
             (statement, head_end + query.len())
         }
         InsertBody::None => (grammar::insert::without_body(insert)?, head_end),
@@ -385,7 +426,7 @@ fn insert(text: &str, range: Range<usize>, content_end: usize) -> Result<ParsedS
     settings.extend(output.settings);
     output.settings = settings;
     let statement = statement.with_output(&output);
-    Ok(ParsedStatement { statement, range: range.start..range.start + end, warnings, output, measure })
+    Ok(ParsedStatement { statement, range: whole.start..range.start + end, warnings, output, measure })
 }
 
 #[cfg(test)]

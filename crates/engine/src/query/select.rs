@@ -226,9 +226,8 @@ pub(crate) async fn with_columns(
 ) -> Result<Option<sql::Query>, Error> {
     let Some(probe) = planner::columns::probe(&query.ast) else { return Ok(None) };
     let planned = Box::pin(plan(services, execution, &sql::Query::from(Box::new(probe)), None)).await?;
-    let schema = planned.result_schema()?;
-    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let ast = planner::columns::expanded(query.ast.as_ref().clone(), &names)?;
+    let (columns, result) = (planned.logical.schema(), planned.result_schema()?);
+    let ast = planner::columns::expanded(query.ast.as_ref().clone(), columns, &result)?;
     Ok(Some(sql::Query { ast: Box::new(ast), ..query.clone() }))
 }
 

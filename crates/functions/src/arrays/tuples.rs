@@ -27,7 +27,12 @@ fn tuple(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn place(elements: &[TupleElement], args: &[ArgType]) -> Result<usize, FunctionError> {
     if let Some(name) = constant_text(args, 1) {
-        let found = elements.iter().position(|element| element.name.as_deref() == Some(name.as_str()));
+        // An element without a name has its number for one.
+        let is_named = |(at, element): (usize, &TupleElement)| match element.name.as_deref() {
+            Some(own) => own == name,
+            None => (at + 1).to_string() == name,
+        };
+        let found = elements.iter().enumerate().position(is_named);
         let message = format!("tuple doesn't have element with name '{name}'");
         return found.ok_or_else(|| FunctionError::bad_argument(message));
     }

@@ -15,7 +15,7 @@ use model::ErrorCode;
 use model::saturating::usize_of;
 
 use super::marked::marked;
-use super::marks::{ASOF, DISTINCT_BY, FILL, INTERPOLATE, LIMIT_BY, MARKS, WITH_TIES};
+use super::marks::{ASOF, DISTINCT_BY, FILL, INTERPOLATE, LIMIT_BY, MARKS, ORDER_BY_ALL, WITH_TIES};
 use super::ordered::ordered;
 use crate::nodes::{Asof, Cut, CutKind, Fill, FillKey, Interpolated};
 use aggregates::typing::external;
@@ -39,11 +39,15 @@ fn steps(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
 }
 
 fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let LogicalPlan::Sort(sort) = plan else { return Ok(Transformed::no(plan)) };
+    let LogicalPlan::Sort(mut sort) = plan else { return Ok(Transformed::no(plan)) };
+    let is_all = |key: &SortExpr| mark_of(&key.expr).is_some_and(|mark| mark.name() == ORDER_BY_ALL);
+    let has_all = sort.expr.iter().any(is_all);
+    sort.expr = with_all_columns(sort.expr, &sort.input);
     let (marks, keys): (Vec<SortExpr>, Vec<SortExpr>) =
         sort.expr.into_iter().partition(|key| mark_of(&key.expr).is_some());
     if marks.is_empty() {
-        return Ok(Transformed::no(LogicalPlan::Sort(Sort { expr: keys, ..sort })));
+        let sort = LogicalPlan::Sort(Sort { expr: keys, ..sort });
+        return Ok(if has_all { Transformed::yes(sort) } else { Transformed::no(sort) });
     }
     let mut input = Arc::unwrap_or_clone(sort.input);
     let of = |name: &str| marks.iter().filter_map(|key| mark_of(&key.expr)).find(|mark| mark.name() == name);
@@ -77,6 +81,19 @@ fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         input = cut(CutKind::Ties, order, bounds(mark)?.0, input);
     }
     Ok(Transformed::yes(input))
+}
+
+/// The keys with all columns in the place of the mark of ORDER BY ALL.
+fn with_all_columns(keys: Vec<SortExpr>, input: &LogicalPlan) -> Vec<SortExpr> {
+    let all = |key: &SortExpr| -> Vec<SortExpr> {
+        let columns = input.schema().columns().into_iter().map(Expr::Column);
+        columns.map(|expr| SortExpr { expr, ..key.clone() }).collect()
+    };
+    let meant = |key: SortExpr| match mark_of(&key.expr) {
+        Some(mark) if mark.name() == ORDER_BY_ALL => all(&key),
+        _ => vec![key],
+    };
+    keys.into_iter().flat_map(meant).collect()
 }
 
 /// A join whose condition is the mark of ASOF. The last column of USING is the one that is compared.

@@ -6,13 +6,15 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, JoinType, Result};
+use datafusion::common::{Column, JoinType, Result, ScalarValue};
 use datafusion::logical_expr::expr::InSubquery;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
     Aggregate, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, lit, not, when,
 };
+
+use crate::scalar::adapter::call;
 
 /// The plan without IN of subqueries in what a SELECT computes.
 pub(crate) fn marked(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -58,7 +60,12 @@ pub(crate) fn marked(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
 
 /// Whether a condition of a filter has IN of a subquery inside of something else, or asks it of a constant.
 fn is_inside(condition: &Expr) -> bool {
-    let is_direct = |expr: &Expr| matches!(expr, Expr::InSubquery(set) if set.expr.any_column_refs() && !has_subquery(&set.expr));
+    let is_direct = |expr: &Expr| match expr {
+        Expr::InSubquery(set) => {
+            set.expr.any_column_refs() && !has_subquery(&set.expr) && parts_of(&set.expr).is_none()
+        }
+        _ => false,
+    };
     let direct = match condition {
         Expr::Not(inner) => is_direct(inner),
         other => is_direct(other),
@@ -102,6 +109,24 @@ fn computed(exprs: Vec<Expr>, input: &mut LogicalPlan, names: &NamePreserver) ->
     Ok(done)
 }
 
+/// The elements of a tuple that is written out.
+fn parts_of(expr: &Expr) -> Option<&[Expr]> {
+    match expr {
+        Expr::ScalarFunction(function) if function.func.name() == "tuple" => Some(&function.args),
+        _ => None,
+    }
+}
+
+/// What says that a value is the set's; of tuples each element, as a join finds them by these.
+fn equal(value: Expr, element: Expr) -> Result<Vec<Expr>> {
+    let Some(parts) = parts_of(&value) else { return Ok(vec![value.eq(element)]) };
+    let of_element = |(part, at): (&Expr, u64)| {
+        let place = Expr::Literal(ScalarValue::UInt64(Some(at)), None);
+        Ok(part.clone().eq(call("tupleElement", vec![element.clone(), place])?))
+    };
+    parts.iter().zip(1_u64..).map(of_element).collect()
+}
+
 /// Joins the set to the input; whether the row's value is in it.
 fn found(set: InSubquery, input: &mut LogicalPlan) -> Result<Expr> {
     let InSubquery { expr, subquery, negated } = set;
@@ -112,10 +137,10 @@ fn found(set: InSubquery, input: &mut LogicalPlan) -> Result<Expr> {
     let Some(element) = elements.schema().columns().into_iter().next() else {
         return Ok(lit(false));
     };
-    let condition = expr.as_ref().clone().eq(Expr::Column(element));
+    let conditions = equal(expr.as_ref().clone(), Expr::Column(element))?;
     let may_be_null = expr.nullable(input.schema())?;
     let left = std::mem::take(input);
-    *input = LogicalPlanBuilder::from(left).join_on(elements, JoinType::LeftMark, [condition])?.build()?;
+    *input = LogicalPlanBuilder::from(left).join_on(elements, JoinType::LeftMark, conditions)?.build()?;
     let mark = Expr::Column(Column::new(Some(name), "mark"));
     let answer = if negated { not(mark) } else { mark };
     match may_be_null {

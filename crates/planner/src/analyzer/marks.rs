@@ -13,10 +13,11 @@ use datafusion::logical_expr::{
 /// Behind the keys of a sort: of each value of the arguments, pass one row, ahead of the sort.
 pub(crate) const DISTINCT_BY: &str = "_distinctBy";
 
-pub(crate) use sql::reader::clauses::{ASOF, FILL, INTERPOLATE, LIMIT_BY, WITH_TIES};
+pub(crate) use sql::reader::clauses::{ASOF, FILL, INTERPOLATE, LIMIT_BY, ORDER_BY_ALL, USING, WITH_TIES};
 
 /// The names of all marks.
-pub(crate) const MARKS: &[&str] = &[LIMIT_BY, DISTINCT_BY, WITH_TIES, FILL, INTERPOLATE, ASOF];
+pub(crate) const MARKS: &[&str] =
+    &[LIMIT_BY, DISTINCT_BY, WITH_TIES, FILL, INTERPOLATE, ASOF, ORDER_BY_ALL, USING];
 
 /// Every mark to register.
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {

@@ -13,6 +13,7 @@ pub(crate) mod constant_rows;
 pub(crate) mod dependencies;
 pub(crate) mod outer_joins;
 pub(crate) mod taken_apart;
+pub(crate) mod using;
 pub(crate) mod window_orders;
 pub(crate) mod drawn;
 pub(crate) mod rules;

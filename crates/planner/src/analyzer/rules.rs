@@ -24,6 +24,7 @@ use super::drawn::DrawnOnce;
 use super::filled::{self, FILLED};
 use super::lift::Lift;
 use super::taken_apart::TakenApart;
+use super::using::alike;
 use super::window_orders;
 use crate::analyzer::dependencies::Dependencies;
 use crate::coercion::aggregated::typed_aggregate;
@@ -54,7 +55,7 @@ impl AnalyzerRule for ClickHouseTypes {
     fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         let (session, rules) = (session_values(config), query_rules(config));
         let typed = |node| {
-            let typed = typed_node(node, &session)?.transform_data(bags::numbered)?;
+            let typed = typed_node(alike(node)?, &session)?.transform_data(bags::numbered)?;
             typed.transform_data(|node| filled::outer_join(node, rules.join_use_nulls))
         };
         Ok(plan.transform_up_with_subqueries(typed)?.data)

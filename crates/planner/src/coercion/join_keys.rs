@@ -3,11 +3,15 @@
 //!
 //! Invariant: a key stays `left = right`, so that DataFusion finds it. Must not know: how sides get one type.
 
-use datafusion::common::{DFSchema, JoinType, Result};
+use aggregates::typing::type_of;
+use datafusion::common::{DFSchema, JoinType, Result, ScalarValue};
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use functions::SessionValues;
+use model::ColumnType;
 
-use super::comparison::{as_predicate, asks_around, binary, compare_key, joins};
+use super::comparison::{as_predicate, asks_around, binary, compare_key, elements_of, joins};
+use crate::scalar::adapter::call;
 
 /// What one level of a condition may need.
 const LEVEL_BYTES: usize = 128 << 10;
@@ -19,6 +23,8 @@ const STACK_BYTES: usize = 2 << 20;
 pub(crate) enum Place {
     /// ON: every equality of both tables, for ClickHouse looks each side of an OR up in a hash table of its own.
     On,
+    /// The condition by which values are found in a set.
+    Set,
     /// WHERE over tables that it joins: only what every row must meet.
     Where,
     /// WHERE that joins nothing but a subquery with the statement around it.
@@ -28,7 +34,10 @@ pub(crate) enum Place {
 /// The place of the step's condition; `None` for steps that compute values.
 pub(crate) fn place_of(node: &LogicalPlan) -> Option<Place> {
     match node {
-        LogicalPlan::Join(_) => Some(Place::On),
+        LogicalPlan::Join(join) => Some(match join.join_type {
+            JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => Place::On,
+            _ => Place::Set,
+        }),
         LogicalPlan::Filter(filter) => match filter.input.as_ref() {
             LogicalPlan::Join(join) if join.join_type == JoinType::Inner => Some(Place::Where),
             _ => Some(Place::Filter),
@@ -45,7 +54,8 @@ pub(crate) fn condition(
     session: &SessionValues,
     typed: &dyn Fn(Expr) -> Result<Expr>,
 ) -> Result<Expr> {
-    let is_followed = |op: Operator| op == Operator::And || op == Operator::Or && place == Place::On;
+    let is_followed =
+        |op: Operator| op == Operator::And || op == Operator::Or && matches!(place, Place::On | Place::Set);
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_followed(op) => {
             let side = |side: Expr| {
@@ -57,10 +67,51 @@ pub(crate) fn condition(
             Ok(binary(side(*left)?, op, side(*right)?))
         }
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) if is_key(&left, &right, place) => {
-            compare_key(typed(*left)?, typed(*right)?, schema, session)
+            let (left, right) = (typed(*left)?, typed(*right)?);
+            match place {
+                Place::On => compare_keys(left, right, schema, session),
+                _ => compare_key(left, right, schema, session),
+            }
         }
         other => typed(other),
     }
+}
+
+/// `left = right` as the key of a join. ClickHouse looks up tuples whole, where NULL is a value as any other: of elements that
+/// may be NULL it is a key whether they are, and what they are instead.
+fn compare_keys(left: Expr, right: Expr, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
+    let parts = (elements_of((&left, &left_type))?, elements_of((&right, &right_type))?);
+    let (Some(ones), Some(others)) = parts else { return compare_key(left, right, schema, session) };
+    if ones.len() != others.len() || ones.is_empty() {
+        return compare_key(left, right, schema, session);
+    }
+    let mut tests = vec![];
+    for (one, other) in ones.into_iter().zip(others) {
+        let (one_type, other_type) = (type_of(&one, schema)?, type_of(&other, schema)?);
+        if !one_type.is_nullable() && !other_type.is_nullable() {
+            tests.push(compare_keys(one, other, schema, session)?);
+            continue;
+        }
+        let is_null = |side: &Expr| call("isNull", vec![side.clone()]);
+        tests.push(binary(is_null(&one)?, Operator::Eq, is_null(&other)?));
+        if one_type == ColumnType::Nothing || other_type == ColumnType::Nothing {
+            continue;
+        }
+        let (one, other) = (present(one, &one_type)?, present(other, &other_type)?);
+        tests.push(compare_key(one, other, schema, session)?);
+    }
+    let all = conjunction(tests);
+    Ok(all.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(true)), None)))
+}
+
+/// A value with the default of its type in the place of NULL.
+fn present(value: Expr, column_type: &ColumnType) -> Result<Expr> {
+    if !column_type.is_nullable() {
+        return Ok(value);
+    }
+    let name = Expr::Literal(ScalarValue::Utf8View(Some(column_type.value_type().to_string())), None);
+    call("ifNull", vec![value, call("defaultValueOfTypeName", vec![name])?])
 }
 
 fn is_key(left: &Expr, right: &Expr, place: Place) -> bool {

@@ -1,12 +1,14 @@
 //! Joins that find at most one partner: ANY, SEMI, ANTI and ASOF.
 //!
 //! Invariant: the side a partner is looked up in is cut to one row for each key before the join, so every join is an
-//! ordinary one; that of ASOF carries a mark until `analyzer` makes it a step of its own. Columns of both sides can be
-//! selected, as in ClickHouse.
+//! ordinary one; that of ASOF carries a mark until `analyzer` makes it a step of its own. Where more than keys decides who is a
+//! partner, the rows that look are numbered, and of their partners the first passes. Columns of both sides can be selected, as
+//! in ClickHouse.
 
 use std::sync::Arc;
 
 use datafusion::common::{Column, DFSchema, DataFusionError, JoinType, Result, plan_err};
+use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::planner::RelationPlannerContext;
 use datafusion::logical_expr::utils::{conjunction, find_valid_equijoin_key_pair, split_conjunction_owned};
 use datafusion::logical_expr::{
@@ -14,7 +16,7 @@ use datafusion::logical_expr::{
 };
 use functions::FunctionError;
 use model::ErrorCode;
-use sql::reader::clauses::{ASOF, Side, Strictness};
+use sql::reader::clauses::{ASOF, Side, Strictness, USING};
 use sqlparser::ast::JoinConstraint;
 
 use super::extended;
@@ -34,6 +36,8 @@ struct Condition {
 
 /// Says of a partner that it is one; never shown.
 const MATCHED: &str = "\u{1}matched";
+/// The number of a row that looks for a partner; never shown.
+const NUMBER: &str = "\u{1}number";
 
 pub(super) fn plan(
     (left, right): (LogicalPlan, LogicalPlan),
@@ -48,13 +52,6 @@ pub(super) fn plan(
         };
         return nearest((left, right), side, condition, &mark);
     }
-    if condition.left_keys.is_empty() {
-        return Err(refused("a condition without an equality in an ANY, SEMI or ANTI JOIN"));
-    }
-    if !condition.between.is_empty() {
-        let what = "a condition other than equality between the sides of an ANY, SEMI or ANTI JOIN";
-        return Err(refused(what));
-    }
     // Conditions on the side that is looked up in say what it has; on the other side, which rows look.
     let (mut left, mut right) = (left, right);
     let mut rest = vec![];
@@ -66,14 +63,18 @@ pub(super) fn plan(
             right = filtered(right, &condition.right_only)?;
         }
     }
+    rest.extend(condition.between.clone());
     if strictness == Strictness::Anti {
         return unmatched((left, right), side, condition, rest);
     }
+    if !condition.between.is_empty() {
+        return first_partners((left, right), (strictness, side), condition, rest);
+    }
     if side != Side::Right {
-        right = one_of_each(right, &condition.right_keys);
+        right = one_of_each(right, &condition.right_keys)?;
     }
     if side == Side::Right || (side == Side::Inner && strictness == Strictness::Any) {
-        left = one_of_each(left, &condition.left_keys);
+        left = one_of_each(left, &condition.left_keys)?;
     }
     let join_type = match (strictness, side) {
         (Strictness::Any, Side::Left) => JoinType::Left,
@@ -81,6 +82,42 @@ pub(super) fn plan(
         _ => JoinType::Inner,
     };
     joined(left, right, join_type, condition, rest)
+}
+
+/// Of each row that looks the first partner among those that meet the whole condition.
+fn first_partners(
+    (left, right): (LogicalPlan, LogicalPlan),
+    (strictness, side): (Strictness, Side),
+    condition: Condition,
+    rest: Vec<Expr>,
+) -> Result<LogicalPlan> {
+    if condition.left_keys.is_empty() && (strictness, side) == (Strictness::Any, Side::Inner) {
+        return Err(refused("ANY INNER JOIN whose condition has no equality of both sides"));
+    }
+    let shown: Vec<Expr> =
+        left.schema().columns().into_iter().chain(right.schema().columns()).map(Expr::Column).collect();
+    let keeps_all = strictness == Strictness::Any;
+    let both = match side {
+        Side::Right => {
+            let join_type = if keeps_all { JoinType::Right } else { JoinType::Inner };
+            joined(left, numbered(right)?, join_type, condition, rest)?
+        }
+        _ => {
+            let join_type = if keeps_all && side == Side::Left { JoinType::Left } else { JoinType::Inner };
+            joined(numbered(left)?, right, join_type, condition, rest)?
+        }
+    };
+    let number = Expr::Column(Column::from_name(NUMBER));
+    LogicalPlanBuilder::from(one_of_each(both, &[number])?).project(shown)?.build()
+}
+
+/// The rows with a number each, of which no two are the same.
+fn numbered(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
+    let number = row_number();
+    let made = Column::from_name(number.schema_name().to_string());
+    let columns = columns.into_iter().chain([Expr::Column(made).alias(NUMBER)]);
+    LogicalPlanBuilder::from(plan).window(vec![number])?.project(columns)?.build()
 }
 
 /// ASOF JOIN, as a join whose condition is the mark around its inequality. Of USING the last column is compared.
@@ -154,6 +191,9 @@ fn joined(
     let builder = LogicalPlanBuilder::from(left);
     let joined = match condition.using {
         Some(columns) => builder.join_using(right, join_type, columns)?,
+        None if condition.left_keys.is_empty() => {
+            builder.join_on(right, join_type, [conjunction(rest).unwrap_or_else(|| lit(true))])?
+        }
         None => {
             let keys = (condition.left_keys, condition.right_keys);
             builder.join_with_expr_keys(right, join_type, keys, conjunction(rest))?
@@ -169,8 +209,23 @@ fn filtered(plan: LogicalPlan, conditions: &[Expr]) -> Result<LogicalPlan> {
     }
 }
 
-fn one_of_each(plan: LogicalPlan, keys: &[Expr]) -> LogicalPlan {
-    extended(Cut::new(CutKind::By, keys.to_vec(), (0, 1), plan))
+/// A key without the mark of USING around it.
+fn bare(key: &Expr) -> &Expr {
+    match key {
+        Expr::ScalarFunction(function) if function.func.name() == USING => {
+            function.args.first().unwrap_or(key)
+        }
+        other => other,
+    }
+}
+
+/// One row of each value of the keys; without keys one row.
+fn one_of_each(plan: LogicalPlan, keys: &[Expr]) -> Result<LogicalPlan> {
+    if keys.is_empty() {
+        return LogicalPlanBuilder::from(plan).limit(0, Some(1))?.build();
+    }
+    let keys = keys.iter().map(|key| bare(key).clone()).collect();
+    Ok(extended(Cut::new(CutKind::By, keys, (0, 1), plan)))
 }
 
 fn condition(

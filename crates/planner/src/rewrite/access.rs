@@ -3,6 +3,7 @@
 //! Invariant: a first name that is a table's is no alias. Must not know: which columns the tables have.
 
 use sql::dialect::{call, text};
+use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{AccessExpr, Expr, Ident, Subscript, Value};
 
@@ -11,9 +12,12 @@ use crate::rewrite::aliases::resolve;
 use crate::rewrite::using_star::Joined;
 
 impl Rewriter {
-    /// A column; one of USING is that of whichever table has the value.
+    /// A column; one of ARRAY JOIN is its elements, one of USING that of whichever table has the value.
     pub(crate) fn of_using(&mut self, name: Ident) -> Result<Expr> {
         let scope = self.scope();
+        if let Some(planned) = scope.joined_column(&name.value) {
+            return Ok(Expr::Identifier(ident(planned)));
+        }
         let is_meant =
             |known: &&Joined| (scope.in_where || known.everywhere) && known.name.value == name.value;
         match scope.using.iter().find(is_meant) {
@@ -30,10 +34,14 @@ impl Rewriter {
     pub(crate) fn element_of_alias(&mut self, names: Vec<Ident>) -> Result<Expr> {
         let [first, path @ ..] = names.as_slice() else { return Ok(Expr::CompoundIdentifier(names)) };
         let is_table = self.scopes.iter().any(|scope| scope.tables.contains(&first.value));
-        let definition = if is_table { None } else { resolve(&self.scopes, &first.value).cloned() };
-        let Some(definition) = definition else { return Ok(Expr::CompoundIdentifier(names)) };
         let element =
             |tuple: Expr, name: &Ident| call("tupleElement", vec![tuple, text(name.value.as_str())]);
+        let planned = if is_table { None } else { self.scope().joined_column(&first.value) };
+        if let Some(planned) = planned.filter(|planned| *planned != first.value) {
+            return Ok(path.iter().fold(Expr::Identifier(ident(planned)), element));
+        }
+        let definition = if is_table { None } else { resolve(&self.scopes, &first.value).cloned() };
+        let Some(definition) = definition else { return Ok(Expr::CompoundIdentifier(names)) };
         let tuple = self.replaced(&first.value, definition)?;
         Ok(path.iter().fold(tuple, element))
     }

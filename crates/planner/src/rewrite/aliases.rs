@@ -40,12 +40,24 @@ pub(crate) struct Scope {
     pub(crate) tables: Vec<String>,
     /// Columns that ORDER BY names with their tables.
     pub(crate) ordered: BTreeSet<String>,
+    /// Whether an item of a query inside has another name in the plan, as ORDER BY names a column of its own name.
+    pub(crate) is_renamed: bool,
     /// The windows of the SELECT, as written.
     pub(crate) windows: Vec<(String, WindowSpec)>,
-    /// Columns that ARRAY JOIN makes, which no alias hides; true of those that stand where their array stood.
-    joined: BTreeMap<String, bool>,
+    /// Columns that ARRAY JOIN makes, which no alias hides.
+    joined: BTreeMap<String, Element>,
     /// Those of them that the SELECT lists under this alias.
     joined_aliases: Vec<String>,
+}
+
+/// A column of elements.
+struct Element {
+    /// It stands where its array stood.
+    in_place: bool,
+    /// The name that it has in the plan, beside a column of the table that may be called as it is.
+    planned: String,
+    /// Behind the list that makes it, where the name means it.
+    is_seen: bool,
 }
 
 struct Definition {
@@ -63,7 +75,14 @@ pub(crate) fn with_expression(query: &Query) -> Option<&Expr> {
 }
 
 impl Scope {
+    /// An item of WITH, and what is named inside of it.
     pub(crate) fn add_with(&mut self, name: &str, expr: Expr) {
+        let _ = outside_subqueries(&expr, |part| {
+            if let Expr::Named { expr, name } = part {
+                self.with_expressions.insert(name.value.clone(), expr.as_ref().clone());
+            }
+            ControlFlow::Continue(())
+        });
         self.with_expressions.insert(name.to_owned(), expr);
     }
 
@@ -136,13 +155,27 @@ impl Scope {
         self.joined_aliases.iter().any(|joined| joined == name)
     }
 
-    pub(crate) fn add_joined(&mut self, name: &str, in_place: bool) {
-        self.joined.insert(name.to_owned(), in_place);
+    /// Says that an ARRAY JOIN makes a column, which is not seen within its list; answers its name in the plan.
+    pub(crate) fn add_joined(&mut self, name: &str, in_place: bool) -> String {
+        // Parts of Nested are found by their whole names.
+        let planned = if in_place || name.contains('.') { name.to_owned() } else { format!("\u{1}{name}") };
+        let element = Element { in_place, planned: planned.clone(), is_seen: false };
+        self.joined.insert(name.to_owned(), element);
+        planned
+    }
+
+    pub(crate) fn see_joined(&mut self) {
+        self.joined.values_mut().for_each(|element| element.is_seen = true);
+    }
+
+    /// The column of elements that a name means.
+    pub(crate) fn joined_column(&self, name: &str) -> Option<&str> {
+        self.joined.get(name).filter(|element| element.is_seen).map(|element| element.planned.as_str())
     }
 
     /// Columns of ARRAY JOIN that are no part of `*`.
     pub(crate) fn joined_beside(&self) -> impl Iterator<Item = &str> {
-        self.joined.iter().filter(|(_, in_place)| !**in_place).map(|(name, _)| name.as_str())
+        self.joined.values().filter(|element| !element.in_place).map(|element| element.planned.as_str())
     }
 
     pub(crate) fn enter(&mut self, name: &str) {

@@ -65,9 +65,9 @@ impl Rewriter {
         };
         let mut arrays = vec![];
         for item in select.projection {
-            let (expr, name) = match item {
-                SelectItem::UnnamedExpr(expr) => (expr.clone(), label(&expr)),
-                SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value),
+            let (expr, name, is_named) = match item {
+                SelectItem::UnnamedExpr(expr) => (expr.clone(), label(&expr), false),
+                SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value, true),
                 other => return Err(SqlError::not_implemented(format!("{other} in ARRAY JOIN"))),
             };
             if let Expr::Identifier(alias) = &expr
@@ -78,13 +78,16 @@ impl Rewriter {
             }
             let array = self.value(expr)?;
             let in_place = match &array {
-                Expr::Identifier(column) => column.value == name,
-                Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|column| column.value == name),
+                Expr::Identifier(column) => !is_named && column.value == name,
+                Expr::CompoundIdentifier(parts) => {
+                    !is_named && parts.last().is_some_and(|column| column.value == name)
+                }
                 _ => false,
             };
-            self.scope().add_joined(&name, in_place);
-            arrays.push(named(array, &name));
+            let planned = self.scope().add_joined(&name, in_place);
+            arrays.push(named(array, &planned));
         }
+        self.scope().see_joined();
         Ok(unnested(arrays))
     }
 

@@ -1,9 +1,10 @@
 //! DISTINCT ON, and DISTINCT beside ORDER BY of what is no item: as rows for each value of keys. And what counts them.
 
+use sql::Result;
 use sql::dialect::{call, number};
-use sql::reader::clauses::LIMIT_BY;
+use sql::reader::clauses::{LIMIT_BY, ORDER_BY_ALL};
 use sql::reader::head::ident;
-use sql::{Result, SqlError};
+use sql::SqlError;
 use sqlparser::ast::{
     Distinct, DuplicateTreatment, Expr, Function, FunctionArguments, Ident, ObjectName, OrderBy, OrderByExpr,
     OrderByKind, OrderByOptions, Select,
@@ -25,8 +26,9 @@ pub(crate) fn with_distinct_on(select: &mut Select, order: Option<OrderBy>) -> R
     let mut args = vec![number("1"), number("0")];
     args.extend(keys);
     let mut order = match order {
-        Some(order) if matches!(order.kind, OrderByKind::All(_)) => {
-            return Err(SqlError::not_implemented("DISTINCT ON with ORDER BY ALL"));
+        Some(OrderBy { kind: OrderByKind::All(options), interpolate }) => {
+            let keys = vec![order_key(call(ORDER_BY_ALL, vec![]), options)];
+            OrderBy { kind: OrderByKind::Expressions(keys), interpolate }
         }
         Some(order) => order,
         None => OrderBy { kind: OrderByKind::Expressions(vec![]), interpolate: None },

@@ -13,6 +13,7 @@ use sqlparser::ast::{
     UnaryOperator, Value,
 };
 
+use crate::analyzer::marks::USING;
 use crate::chains::grouped;
 use crate::rewrite::Rewriter;
 use crate::rewrite::aliases::resolve;
@@ -151,6 +152,9 @@ impl Rewriter {
             Expr::UnaryOp { op: UnaryOperator::Minus, expr } => self.called("negate", vec![*expr]),
             Expr::UnaryOp { op, expr } => {
                 Ok(Expr::UnaryOp { op, expr: Box::new(nested(self.condition(*expr)?)) })
+            }
+            Expr::Function(function) if name_of(&function) == USING => {
+                self.called(USING, plain_args(&function))
             }
             Expr::Function(function) => self.function(function),
             Expr::Tuple(parts) => self.called("tuple", parts),

@@ -22,7 +22,6 @@ mod paging;
 mod qualifiers;
 mod recursive;
 mod shown;
-mod order_by_all;
 mod select;
 mod source;
 mod totals;
@@ -101,6 +100,8 @@ pub(crate) struct Rewriter {
     totals_select: Option<ast::Select>,
     totals: Option<ast::Query>,
     weight: weight::Weight,
+    /// Of the columns of the SELECT that was rewritten last their names in the plan and in the query, where these differ.
+    renamed: Vec<(String, String)>,
     /// How many scalar subqueries and EXISTS the current expression is in.
     subqueries: usize,
     /// How many aliases the current expression stands in the place of, one in the other.

@@ -5,11 +5,12 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sql::Result;
+use model::ErrorCode;
 use sql::dialect::{call, name_of, plain_args, text};
 use sql::printer::label::label;
-use sql::reader::clauses::{COUNT_MARK, LIMIT_BY, WITH_TIES};
+use sql::reader::clauses::{COUNT_MARK, LIMIT_BY, ORDER_BY_ALL, WITH_TIES};
 use sql::reader::head::ident;
+use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Value,
     visit_expressions,
@@ -42,19 +43,15 @@ impl Rewriter {
     pub(crate) fn order_by(&mut self, order: OrderBy, columns: &[Column], place: Place) -> Result<OrderBy> {
         let (set_operation, mut fills) = (place == Place::BehindSet, vec![]);
         let mut keys: Vec<OrderByExpr> = match order.kind {
-            OrderByKind::All(options) => {
-                // The columns of a `*` only the planner knows.
-                if columns.is_empty() || place == (Place::Select { any_star: true }) {
-                    let nulls_first = options.nulls_first.or(Some(false));
-                    let kind = OrderByKind::All(OrderByOptions { nulls_first, ..options });
-                    return Ok(OrderBy { kind, interpolate: None });
-                }
-                let key = |column: &Column| order_key(Expr::Identifier(ident(&column.output)), options);
-                columns.iter().map(key).collect()
-            }
+            OrderByKind::All(options) => all_keys(columns, place, options),
             OrderByKind::Expressions(keys) => {
-                let mut lowered = vec![];
+                let (mut lowered, mut filled): (Vec<OrderByExpr>, Vec<Expr>) = (vec![], vec![]);
                 for key in keys {
+                    if is_call_of_all(&key.expr) {
+                        lowered.extend(all_keys(columns, place, key.options));
+                        continue;
+                    }
+                    let is_filled = key.with_fill.is_some();
                     if let Some(fill) = key.with_fill {
                         fills.push(self.fill(lowered.len(), fill)?);
                     }
@@ -65,6 +62,9 @@ impl Rewriter {
                         Expr::Identifier(_) if set_operation => key.expr,
                         _ => self.order_expression(key.expr, columns)?,
                     };
+                    if is_filled {
+                        filled_once(&expr, columns, &mut filled)?;
+                    }
                     lowered.push(order_key(expr, key.options));
                 }
                 lowered
@@ -168,6 +168,32 @@ pub(crate) fn named_with_tables(order: &OrderBy) -> BTreeSet<String> {
         ControlFlow::<()>::Continue(())
     });
     names
+}
+
+/// The keys of ORDER BY ALL. The columns of a `*` only the planner knows.
+fn all_keys(columns: &[Column], place: Place, options: OrderByOptions) -> Vec<OrderByExpr> {
+    if columns.is_empty() || place == (Place::Select { any_star: true }) {
+        return vec![order_key(call(ORDER_BY_ALL, vec![]), options)];
+    }
+    let key = |column: &Column| order_key(Expr::Identifier(ident(&column.output)), options);
+    columns.iter().map(key).collect()
+}
+
+fn is_call_of_all(key: &Expr) -> bool {
+    matches!(key, Expr::Function(function) if name_of(function) == ORDER_BY_ALL)
+}
+
+/// Refuses a second WITH FILL of what is filled already.
+fn filled_once(key: &Expr, columns: &[Column], filled: &mut Vec<Expr>) -> Result<()> {
+    let column =
+        columns.iter().find(|column| matches!(key, Expr::Identifier(name) if name.value == column.output));
+    let value = column.map_or(key, |column| &column.lowered);
+    if filled.contains(value) {
+        let message = format!("{} has WITH FILL twice in ORDER BY: write it once", label(key));
+        return Err(SqlError::new(ErrorCode::INVALID_WITH_FILL_EXPRESSION, message));
+    }
+    filled.push(value.clone());
+    Ok(())
 }
 
 fn is_all(name: &Ident) -> bool {

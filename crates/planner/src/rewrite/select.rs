@@ -20,12 +20,11 @@ use crate::rewrite::paging::paged;
 use crate::rewrite::recursive::widen;
 use crate::rewrite::unions::with_last;
 use crate::rewrite::weight::SELECT_ELEMENTS;
-use crate::rewrite::{Rewriter, grouping_sets, order_by_all, source, totals, using_star};
+use crate::rewrite::{Rewriter, grouping_sets, source, totals, using_star};
 
 impl Rewriter {
     /// `outermost`: its columns are the result's, so a clash of names is only a matter of display.
     pub(crate) fn query(&mut self, query: Query, outermost: bool) -> Result<Query> {
-        let query = order_by_all::enclosed(query);
         let mut query = with_last(paged(query)?)?;
         self.scopes.push(Scope::default());
         let visible = self.weight.visible();
@@ -60,7 +59,8 @@ impl Rewriter {
         query.order_by = order_by;
         self.scopes.pop();
         self.weight.forget(visible);
-        Ok(query)
+        let renamed = std::mem::take(&mut self.renamed);
+        if renamed.is_empty() { Ok(query) } else { around(query, &renamed) }
     }
 
     pub(crate) fn scope(&mut self) -> &mut Scope {
@@ -193,6 +193,7 @@ impl Rewriter {
             let keys = grouping_sets::keys_of(keys);
             grouping_sets::fill(&mut select, order.as_mut(), &keys)?;
         }
+        self.renamed = self.scope().is_renamed.then(|| names_of(&columns)).unwrap_or_default();
         let aggregating = self.aggregating(&mut select, &columns);
         let (select, order) = self.with_array_joins(select, order, aggregating)?;
         if has_totals {
@@ -269,7 +270,10 @@ impl Rewriter {
             };
             let is_column = matches!(lowered, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
             // `SELECT -t.id AS id .. ORDER BY t.id` means two columns.
-            let is_beside = outermost && !is_column && self.scope().ordered.contains(&named);
+            let is_beside = (outermost || !any_star)
+                && !is_called(&lowered, &named)
+                && self.scope().ordered.contains(&named);
+            self.scope().is_renamed |= is_beside && !outermost;
             let clashes = !taken.insert(named.clone()) || (any_star && outermost && is_column) || is_beside;
             let output = if clashes { unique(&named, position) } else { named.clone() };
             let keeps_name = !clashes && matches!(&lowered, Expr::Identifier(name) if name.value == named);
@@ -384,6 +388,40 @@ fn check_width(items: usize) -> Result<()> {
         "SELECT has {items} columns, at most {ITEMS_MAX} can be written in one: take them with * or as arrays"
     );
     Err(SqlError::new(ErrorCode::TOO_MANY_COLUMNS, message))
+}
+
+/// Whether it is the column of this name.
+fn is_called(lowered: &Expr, name: &str) -> bool {
+    match lowered {
+        Expr::Identifier(column) => column.value == name,
+        Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|column| column.value == name),
+        _ => false,
+    }
+}
+
+/// Of each column the name in the plan and the name that the query gives it.
+fn names_of(columns: &[Column]) -> Vec<(String, String)> {
+    let named = |column: &Column| column.alias.clone().unwrap_or_else(|| label(&column.written));
+    columns.iter().map(|column| (column.output.clone(), named(column))).collect()
+}
+
+/// The query inside of one that gives its columns their names; of several with one name the first.
+fn around(query: Query, names: &[(String, String)]) -> Result<Query> {
+    let mut outer = sql::parse_query("SELECT 1 FROM (SELECT 1)")?;
+    if let SetExpr::Select(select) = outer.body.as_mut() {
+        let mut taken = BTreeSet::new();
+        let items = names.iter().map(|(planned, name)| {
+            let shown = if taken.insert(name) { name } else { planned };
+            SelectItem::ExprWithAlias { expr: Expr::Identifier(ident(planned)), alias: ident(shown) }
+        });
+        select.projection = items.collect();
+        if let Some(from) = select.from.first_mut()
+            && let TableFactor::Derived { subquery, .. } = &mut from.relation
+        {
+            **subquery = query;
+        }
+    }
+    Ok(outer)
 }
 
 fn outputs_of(columns: &[Column]) -> Vec<&str> {

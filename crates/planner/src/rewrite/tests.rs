@@ -191,11 +191,11 @@ fn limits_by_keys_stand_behind_the_order() {
 fn arrays_are_joined_in_parentheses() {
     check(
         "SELECT *, x FROM t ARRAY JOIN a AS x, b",
-        "SELECT * EXCEPT (x), x AS x~1 FROM (t ARRAY JOIN UNNEST(a AS x, b AS b))",
+        "SELECT * EXCEPT (~x), ~x AS x~1 FROM (t ARRAY JOIN UNNEST(a AS ~x, b AS b))",
     );
     check(
         "SELECT x FROM t LEFT ARRAY JOIN [1, 2] AS x WHERE x > 1",
-        "SELECT x FROM (t LEFT ARRAY JOIN UNNEST(array(1, 2) AS x)) WHERE x > 1",
+        "SELECT ~x AS x FROM (t LEFT ARRAY JOIN UNNEST(array(1, 2) AS ~x)) WHERE ~x > 1",
     );
     check(
         "SELECT x FROM t ANY LEFT JOIN u USING (a)",

@@ -1,5 +1,5 @@
-//! `(a, b) IN (SELECT x, y ..)` as EXISTS of a row whose columns are equal, which the planner makes a join; and IN where
-//! NULL is a value like others (`transform_null_in`).
+//! `(a, b) IN (SELECT x, y ..)` as EXISTS of a row whose columns are equal, which the planner makes a join; where no row is
+//! filtered, as IN of tuples; and IN where NULL is a value like others (`transform_null_in`).
 //!
 //! Invariant: the columns of the set get names that no query can write, so that what is compared means the row outside.
 
@@ -14,8 +14,13 @@ use crate::rewrite::lower::{nested, not, operation};
 
 impl Rewriter {
     pub(crate) fn tuple_in(&mut self, parts: Vec<Expr>, mut set: Query, negated: bool) -> Result<Expr> {
-        name_columns(&mut set.body, parts.len())?;
+        let width = parts.len();
+        name_columns(&mut set.body, width)?;
         let set = self.query(set, false)?;
+        if !self.scope().in_where {
+            let expr = Box::new(call("tuple", self.values(parts)?));
+            return Ok(Expr::InSubquery { expr, subquery: Box::new(as_tuples(set, width)?), negated });
+        }
         let mut condition: Option<Expr> = None;
         for (at, part) in parts.into_iter().enumerate() {
             let column = Expr::Identifier(ident(&column_name(at)));
@@ -25,21 +30,9 @@ impl Rewriter {
                 None => equal,
             });
         }
-        // The planner knows EXISTS in conditions only.
-        let in_condition = self.scope().in_where;
-        let found = if in_condition { "1" } else { "count() > 0" };
-        let mut rows = sql::parse_query(&format!("SELECT {found} FROM (SELECT 1) AS `_set`"))?;
+        let mut rows = over(set)?;
         if let SetExpr::Select(select) = rows.body.as_mut() {
             select.selection = condition;
-            if let Some(TableFactor::Derived { subquery, .. }) =
-                select.from.first_mut().map(|from| &mut from.relation)
-            {
-                **subquery = set;
-            }
-        }
-        if !in_condition {
-            let exists = Expr::Subquery(Box::new(rows));
-            return Ok(if negated { not(exists) } else { exists });
         }
         Ok(Expr::Exists { subquery: Box::new(rows), negated })
     }
@@ -159,6 +152,28 @@ fn has_null(item: &Expr) -> bool {
         Expr::Tuple(parts) => parts.iter().any(has_null),
         other => is_null(other),
     }
+}
+
+/// `SELECT 1 FROM (set)`.
+fn over(set: Query) -> Result<Query> {
+    let mut rows = sql::parse_query("SELECT 1 FROM (SELECT 1) AS `_set`")?;
+    if let SetExpr::Select(select) = rows.body.as_mut()
+        && let Some(TableFactor::Derived { subquery, .. }) =
+            select.from.first_mut().map(|from| &mut from.relation)
+    {
+        **subquery = set;
+    }
+    Ok(rows)
+}
+
+/// The rows of a set, each as one tuple, which `analyzer` takes apart again where it joins them.
+fn as_tuples(set: Query, width: usize) -> Result<Query> {
+    let mut rows = over(set)?;
+    if let SetExpr::Select(select) = rows.body.as_mut() {
+        let columns = (0..width).map(|at| Expr::Identifier(ident(&column_name(at)))).collect();
+        select.projection = vec![SelectItem::UnnamedExpr(call("tuple", columns))];
+    }
+    Ok(rows)
 }
 
 fn column_name(at: usize) -> String {

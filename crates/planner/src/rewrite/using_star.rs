@@ -12,6 +12,7 @@ use sqlparser::ast::{
     SelectItemQualifiedWildcardKind, TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 
+use crate::analyzer::marks::USING;
 use crate::rewrite::lower::operation;
 
 /// The table's name, and the columns of it that USING names.
@@ -121,7 +122,10 @@ fn kept_apart(from: &mut [TableWithJoins]) -> Vec<Joined> {
     };
     let Some(columns) = using(join).filter(|columns| !columns.is_empty()) else { return vec![] };
     let pair = |column: &Ident| (column_of(&first, column), column_of(&second, column));
-    let equal = columns.iter().map(pair).map(|(left, right)| operation(left, BinaryOperator::Eq, right));
+    // The mark says that they get one type.
+    let marked = |column: Expr| call(USING, vec![column]);
+    let equal = |(left, right)| operation(marked(left), BinaryOperator::Eq, marked(right));
+    let equal = columns.iter().map(pair).map(equal);
     let condition = equal.reduce(|all, one| operation(all, BinaryOperator::And, one));
     let (Some(condition), Some(constraint)) = (condition, constraint_mut(&mut join.join_operator)) else {
         return vec![];

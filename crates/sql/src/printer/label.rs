@@ -5,7 +5,8 @@
 use sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, CeilFloorKind, DuplicateTreatment, Expr, Function,
     FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, OneOrManyWithParens, OrderByExpr,
-    Subscript, TrimWhereField, UnaryOperator, Value, WindowFrame, WindowFrameBound, WindowSpec, WindowType,
+    Subscript, TrimWhereField, UnaryOperator, Value, ValueWithSpan, WindowFrame, WindowFrameBound,
+    WindowSpec, WindowType,
 };
 
 use crate::dialect::interval_unit;
@@ -61,11 +62,11 @@ pub fn label(expr: &Expr) -> String {
             format!("{}({}, _subquery)", if *negated { "notIn" } else { "in" }, label(expr))
         }
         Expr::Between { expr, negated, low, high } => between(&label(expr), *negated, low, high),
-        Expr::Like { negated, expr, pattern, .. } => {
-            call(if *negated { "notLike" } else { "like" }, &[expr, pattern])
+        Expr::Like { negated, expr, pattern, escape_char, .. } => {
+            like(if *negated { "notLike" } else { "like" }, [expr, pattern], escape_char.as_ref())
         }
-        Expr::ILike { negated, expr, pattern, .. } => {
-            call(if *negated { "notILike" } else { "ilike" }, &[expr, pattern])
+        Expr::ILike { negated, expr, pattern, escape_char, .. } => {
+            like(if *negated { "notILike" } else { "ilike" }, [expr, pattern], escape_char.as_ref())
         }
         Expr::RLike { expr, pattern, .. } => call("match", &[expr, pattern]),
         Expr::Function(function) => function_label(function),
@@ -166,6 +167,14 @@ fn rounded(name: &str, expr: &Expr, field: &CeilFloorKind) -> String {
 fn call(name: &str, args: &[&Expr]) -> String {
     let args: Vec<String> = args.iter().map(|arg| label(arg)).collect();
     format!("{name}({})", args.join(", "))
+}
+
+/// LIKE with what stands behind ESCAPE as a third argument.
+fn like(name: &str, [expr, pattern]: [&Expr; 2], escape: Option<&ValueWithSpan>) -> String {
+    match escape {
+        Some(escape) => call(name, &[expr, pattern, &Expr::Value(escape.clone())]),
+        None => call(name, &[expr, pattern]),
+    }
 }
 
 fn joined(parts: &[Expr]) -> String {

@@ -11,6 +11,8 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 use crate::dialect::text_of;
 use crate::reader::clause_ends::ended;
 use crate::reader::finals::with_finals;
+use crate::reader::parameter_lists::with_parentheses;
+use crate::reader::stars::{self, end_of};
 use crate::reader::tokens::is_word;
 
 /// Stands behind the keys of ORDER BY for `LIMIT n BY key, ..`: takes n, the rows to skip, the keys.
@@ -24,6 +26,12 @@ pub const WITH_TIES: &str = "_withTies";
 pub const FILL: &str = "_fill";
 /// Stands there for INTERPOLATE of a column: takes the column and its value; without them it means all columns.
 pub const INTERPOLATE: &str = "_interpolate";
+
+/// Stands for ORDER BY ALL: every column of the result.
+pub const ORDER_BY_ALL: &str = "_orderByAll";
+
+/// Stands around the columns of USING where ON is put in its place.
+pub const USING: &str = "_using";
 
 /// Stands for the condition of an ASOF JOIN: takes its inequality, and what only the left side is asked.
 pub const ASOF: &str = "_asof";
@@ -86,8 +94,8 @@ pub(crate) fn carried(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let (quantified, applied) = (has(&["ANY", "ALL", "SOME"]), has(&["APPLY"]));
     let tokens = ended(with_finals(tokens));
     let tokens = if quantified { plain_calls(tokens) } else { tokens };
-    let tokens = stars_as_arguments(tokens);
-    let tokens = if applied { applied_stars(tokens) } else { tokens };
+    let tokens = stars::as_arguments(with_parentheses(tokens));
+    let tokens = if applied { stars::applied(tokens) } else { tokens };
     let tokens = if joins { strict_joins(array_joins(tokens)) } else { tokens };
     if limits { with_limits(&tokens) } else { tokens }
 }
@@ -104,22 +112,6 @@ fn is_any(token: Option<&TokenWithSpan>, words: &[&str]) -> bool {
     token.is_some_and(|token| words.iter().any(|word| is_word(&token.token, word)))
 }
 
-/// `* EXCEPT (a) APPLY f` as `COLUMNS('') EXCEPT (a) APPLY f`.
-fn applied_stars(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut out = Vec::with_capacity(tokens.len());
-    for (at, token) in tokens.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
-        let is_item = before.is_some_and(|before| before.token == Token::Comma)
-            || is_any(before, &["SELECT", "DISTINCT"]);
-        if token.token == Token::Mul && is_item && is_applied(&tokens, at + 1) {
-            out.extend(all_columns(token.span));
-        } else {
-            out.push(token.clone());
-        }
-    }
-    out
-}
-
 /// `2 * any(x)`: behind an operator `any`, `all` and `some` begin a comparison with a query, or else are functions.
 fn plain_calls(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for at in 0..tokens.len() {
@@ -131,52 +123,6 @@ fn plain_calls(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
     }
     tokens
-}
-
-/// Words before a parenthesis that are no functions of columns.
-const NOT_CALLED: &[&str] =
-    &["COUNT", "IN", "AS", "SELECT", "DISTINCT", "VALUES", "BY", "OVER", "USING", "FROM", "ON"];
-
-/// `f(*)` as `f(COLUMNS(''))`; `count(*)` counts rows.
-fn stars_as_arguments(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is = |at: usize, token: &Token| tokens.get(at).is_some_and(|found| found.token == *token);
-    let is_argument = |at: usize| {
-        let Some(called) = at.checked_sub(2) else { return false };
-        // INSERT INTO t (*) has a list of columns.
-        let is_table =
-            called.checked_sub(1).is_some_and(|before| is_any(tokens.get(before), &["INTO", "TABLE"]));
-        let is_function =
-            matches!(&tokens[called].token, Token::Word(_)) && !is_any(tokens.get(called), NOT_CALLED);
-        is_function && !is_table && is(at - 1, &Token::LParen) && is(at + 1, &Token::RParen)
-    };
-    if !(0..tokens.len()).any(|at| is(at, &Token::Mul) && is_argument(at)) {
-        return tokens;
-    }
-    let mut out = Vec::with_capacity(tokens.len() + 3);
-    for (at, token) in tokens.iter().enumerate() {
-        if token.token == Token::Mul && is_argument(at) {
-            out.extend(all_columns(token.span));
-        } else {
-            out.push(token.clone());
-        }
-    }
-    out
-}
-
-/// `COLUMNS('')`.
-fn all_columns(span: Span) -> [TokenWithSpan; 4] {
-    let pattern = symbol(Token::SingleQuotedString(String::new()), span);
-    [word("COLUMNS", span), symbol(Token::LParen, span), pattern, symbol(Token::RParen, span)]
-}
-
-/// Whether APPLY is among what follows a star.
-fn is_applied(tokens: &[TokenWithSpan], mut at: usize) -> bool {
-    while is_any(tokens.get(at), &["EXCEPT", "REPLACE"]) {
-        at += 1;
-        let grouped = tokens.get(at).is_some_and(|token| token.token == Token::LParen);
-        at = if grouped { end_of(tokens, at + 1, |_| false) + 1 } else { at + 1 };
-    }
-    is_any(tokens.get(at), &["APPLY"])
 }
 
 /// Words that end the list of ARRAY JOIN.
@@ -209,22 +155,6 @@ const BEHIND_ARRAYS: &[&str] = &[
 
 /// Of these only when they are no call.
 const BEHIND_ARRAYS_UNLESS_CALLED: &[&str] = &["LEFT", "RIGHT", "ANY", "ALL", "ARRAY", "FORMAT"];
-
-/// Where what starts here ends: before a closing parenthesis that was not opened, or where `ends` says so at the top.
-fn end_of(tokens: &[TokenWithSpan], from: usize, ends: impl Fn(usize) -> bool) -> usize {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate().skip(from) {
-        match &token.token {
-            Token::RParen | Token::RBracket | Token::RBrace if depth == 0 => return at,
-            Token::SemiColon | Token::EOF => return at,
-            _ if depth == 0 && ends(at) => return at,
-            Token::LParen | Token::LBracket | Token::LBrace => depth += 1,
-            Token::RParen | Token::RBracket | Token::RBrace => depth -= 1,
-            _ => {}
-        }
-    }
-    tokens.len()
-}
 
 fn array_joins(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut out = Vec::with_capacity(tokens.len());
@@ -346,7 +276,10 @@ fn with_limits(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
                 if let Some((mark, end)) = mark(tokens, at) {
                     let span = tokens[at].span;
                     match ordered[last] {
-                        true => out.push(symbol(Token::Comma, span)),
+                        true => {
+                            all_as_key(&mut out);
+                            out.push(symbol(Token::Comma, span));
+                        }
                         false => out.extend([word("ORDER", span), word("BY", span)]),
                     }
                     ordered[last] = true;
@@ -361,6 +294,22 @@ fn with_limits(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
         at += 1;
     }
     out
+}
+
+/// `ORDER BY ALL` at the end as `ORDER BY _orderByAll()`: behind it the grammar has no further key.
+fn all_as_key(out: &mut Vec<TokenWithSpan>) {
+    let mut at = out.len();
+    while at > 0 && is_any(out.get(at - 1), &["ASC", "DESC", "NULLS", "FIRST", "LAST"]) {
+        at -= 1;
+    }
+    let is_all =
+        at >= 3 && ["ORDER", "BY", "ALL"].iter().zip(at - 3..).all(|(word, at)| is_any(out.get(at), &[word]));
+    if !is_all {
+        return;
+    }
+    let span = out[at - 1].span;
+    let name = symbol(Token::make_word(ORDER_BY_ALL, Some('`')), span);
+    out.splice(at - 1..at, [name, symbol(Token::LParen, span), symbol(Token::RParen, span)]);
 }
 
 /// The call that stands for a LIMIT with BY or WITH TIES, and where that clause ends.

@@ -6,6 +6,8 @@
 mod joined;
 pub mod tokens;
 pub mod finals;
+mod parameter_lists;
+mod stars;
 pub(crate) mod clause_ends;
 pub mod clauses;
 pub mod head;

@@ -17,7 +17,7 @@ use lexer::error::{Result, SqlError};
 use lexer::escape::{bytes_in_digits, unescape};
 use lexer::scan::{PieceKind, Scanner};
 
-/// Name of the one column of a CTE that stands for `WITH expr AS name`.
+/// Name of the one column of a CTE that stands for `WITH expr AS name`; the name of one without a name begins so.
 pub const WITH_EXPRESSION: &str = "\u{1}with";
 
 /// Tokens of a statement, literals unescaped, nothing else changed.
@@ -169,10 +169,17 @@ const CLAUSES: &[&str] = &[
 pub(crate) fn refused_join(tokens: &[TokenWithSpan]) -> Option<(&'static str, Location)> {
     let mut significant = tokens.iter().filter(|token| !is_space(&token.token)).peekable();
     while let Some(token) = significant.next() {
-        let refused = [("PASTE", "PASTE JOIN")];
-        let Some((_, join)) = refused.iter().find(|(word, _)| is_word(&token.token, word)) else { continue };
+        let refused: [(&str, &[&str], &'static str); 5] = [
+            ("PASTE", &["JOIN", "LEFT", "INNER"], "PASTE JOIN"),
+            ("ANY", &["FULL"], "ANY FULL JOIN"),
+            ("SEMI", &["FULL"], "SEMI FULL JOIN"),
+            ("ANTI", &["FULL"], "ANTI FULL JOIN"),
+            ("FULL", &["ANY", "SEMI", "ANTI"], "a FULL JOIN that is ANY, SEMI or ANTI"),
+        ];
         let next = significant.peek().map(|next| &next.token);
-        if next.is_some_and(|next| ["JOIN", "LEFT", "INNER"].iter().any(|word| is_word(next, word))) {
+        let is_next = |words: &[&str]| next.is_some_and(|next| words.iter().any(|word| is_word(next, word)));
+        let found = refused.iter().find(|(word, behind, _)| is_word(&token.token, word) && is_next(behind));
+        if let Some((_, _, join)) = found {
             return Some((join, token.span.start));
         }
     }
@@ -325,27 +332,45 @@ impl Named {
                             .get(as_at + 2)
                             .is_some_and(|t| is_word(&t.token, "SELECT") || is_word(&t.token, "WITH"))
                 });
-        let [expression @ .., as_word, name] = item else {
-            self.out.extend_from_slice(item);
-            return;
-        };
-        let named =
-            is_word(&as_word.token, "AS") && matches!(name.token, Token::Word(_)) && !expression.is_empty();
-        if is_cte || !named {
-            self.expressions(item);
-            return;
+        if let ([expression @ .., as_word, name], false) = (item, is_cte)
+            && is_word(&as_word.token, "AS")
+            && matches!(name.token, Token::Word(_))
+            && !expression.is_empty()
+        {
+            return self.expression(name.clone(), expression);
         }
-        let at = |token: Token| TokenWithSpan { token, span: as_word.span };
-        self.out.extend([
-            name.clone(),
-            as_word.clone(),
-            at(Token::LParen),
-            at(Token::make_keyword("SELECT")),
-        ]);
+        match item.last().filter(|_| !is_cte && !has_alias(item)) {
+            Some(last) => {
+                let unnamed = Token::make_word(&format!("{WITH_EXPRESSION}{}", self.items), Some('`'));
+                self.expression(TokenWithSpan { token: unnamed, span: last.span }, item);
+            }
+            None => self.expressions(item),
+        }
+    }
+
+    /// `name AS (SELECT expression AS <mark>)`.
+    fn expression(&mut self, name: TokenWithSpan, expression: &[TokenWithSpan]) {
+        let span = name.span;
+        let at = |token: Token| TokenWithSpan { token, span };
+        let [as_word, select] = ["AS", "SELECT"].map(|word| at(Token::make_keyword(word)));
+        self.out.extend([name, as_word.clone(), at(Token::LParen), select]);
         self.expressions(expression);
         let mark = Token::make_word(WITH_EXPRESSION, Some('`'));
-        self.out.extend([at(Token::make_keyword("AS")), at(mark), at(Token::RParen)]);
+        self.out.extend([as_word, at(mark), at(Token::RParen)]);
     }
+}
+
+/// Whether an item of WITH has AS outside of all parentheses.
+fn has_alias(item: &[TokenWithSpan]) -> bool {
+    let mut depth = 0_usize;
+    item.iter().any(|token| {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && is_word(&token.token, "AS")
+    })
 }
 
 fn item_end(tokens: &[TokenWithSpan], from: usize) -> usize {

@@ -137,8 +137,12 @@ fn argument_value(page: &mut Page, value: &FunctionArgExpr) {
 fn matcher(page: &mut Page, name: &str, args: &[Expr]) {
     let Some((first, rest)) = args.split_first() else { return };
     if name == COLUMNS {
-        return match text_of(first) {
-            Some("") => page.push("*"),
+        return match (text_of(first), rest) {
+            (Some(""), []) => page.push("*"),
+            (Some(""), [table]) => {
+                expression(page, table);
+                page.push(".*");
+            }
             _ => {
                 page.push("COLUMNS(");
                 page.separated(args, expression);

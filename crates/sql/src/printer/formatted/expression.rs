@@ -5,7 +5,7 @@
 
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, Expr, Ident, LambdaFunction, OneOrManyWithParens, Query, Subscript,
-    UnaryOperator, Value,
+    UnaryOperator, Value, ValueWithSpan,
 };
 
 use super::calls::function;
@@ -76,13 +76,13 @@ fn written(page: &mut Page, expr: &Expr, grouped: bool) {
         Expr::IsDistinctFrom(left, right) => {
             infixed(page, ("isDistinctFrom", " IS DISTINCT FROM "), &[left, right], grouped);
         }
-        Expr::Like { negated, expr, pattern, .. } => {
+        Expr::Like { negated, expr, pattern, escape_char, .. } => {
             let operator = if *negated { ("notLike", " NOT LIKE ") } else { ("like", " LIKE ") };
-            infixed(page, operator, &[expr, pattern], grouped);
+            like(page, operator, [expr, pattern], escape_char.as_ref(), grouped);
         }
-        Expr::ILike { negated, expr, pattern, .. } => {
+        Expr::ILike { negated, expr, pattern, escape_char, .. } => {
             let operator = if *negated { ("notILike", " NOT ILIKE ") } else { ("ilike", " ILIKE ") };
-            infixed(page, operator, &[expr, pattern], grouped);
+            like(page, operator, [expr, pattern], escape_char.as_ref(), grouped);
         }
         Expr::Between { expr, negated, low, high } => between(page, *negated, [expr, low, high], grouped),
         Expr::InList { expr, list, negated } => {
@@ -194,6 +194,26 @@ pub(super) fn infixed(page: &mut Page, operator: (&str, &str), operands: &[&Expr
             }
             operand(page, part);
         }
+    });
+}
+
+/// `a LIKE b`, with what stands behind ESCAPE.
+fn like(
+    page: &mut Page,
+    operator: (&str, &str),
+    operands: [&Expr; 2],
+    escape: Option<&ValueWithSpan>,
+    grouped: bool,
+) {
+    let Some(escape) = escape else { return infixed(page, operator, &operands, grouped) };
+    let escape = Expr::Value(escape.clone());
+    if page.layout.as_functions {
+        return called(page, operator.0, &[operands[0], operands[1], &escape]);
+    }
+    page.grouped(grouped, |page| {
+        infixed(page, operator, &operands, false);
+        page.push(" ESCAPE ");
+        expression(page, &escape);
     });
 }
 

@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use super::expression::{self, expression};
 use super::page::Page;
 use crate::dialect::{name_of, plain_args};
-use crate::reader::clauses::{LIMIT_BY, WITH_TIES};
+use crate::reader::clauses::{LIMIT_BY, ORDER_BY_ALL, WITH_TIES};
 use lexer::escape::{always_quote_name, quote_text};
 
 pub(super) fn order_and_limit(page: &mut Page, query: &Query) {
@@ -120,6 +120,10 @@ fn mark(key: &OrderByExpr) -> Option<&Function> {
 }
 
 fn order_key(page: &mut Page, key: &OrderByExpr) {
+    if matches!(&key.expr, Expr::Function(function) if name_of(function) == ORDER_BY_ALL) {
+        page.push("ALL");
+        return direction(page, &key.options);
+    }
     key_with(page, key, expression::key);
 }
 

@@ -55,6 +55,9 @@ fn with(page: &mut Page, with: &With) {
 fn cte(page: &mut Page, cte: &Cte) {
     if let Some(named) = with_expression(cte) {
         expression(page, named);
+        if cte.alias.name.value.starts_with(WITH_EXPRESSION) {
+            return;
+        }
         page.push(" AS ");
         return page.name(&cte.alias.name.value);
     }
