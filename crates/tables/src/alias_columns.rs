@@ -66,7 +66,7 @@ pub fn with_aliases(
 }
 
 /// The column's expression in its type.
-fn alias(state: &SessionState, known: &DFSchema, column: &ColumnDef) -> Result<Expr, Error> {
+pub fn alias(state: &SessionState, known: &DFSchema, column: &ColumnDef) -> Result<Expr, Error> {
     let text = column.default.as_ref().map_or("NULL", |(_, text)| text.as_ref());
     let text = format!("_CAST(({text}), {})", sql::escape::quote_text(&column.column_type.to_string()));
     Ok(logical(state, known, &text)?.alias(stored_column_name(column.id)))

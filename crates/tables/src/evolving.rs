@@ -15,7 +15,7 @@ use model::type_arrow::to_field;
 use model::{ColumnId, ColumnType, Conversion, DefaultKind, Evolution, RowExpr, RowExprError, TableDef};
 use sql::definition::nested::elder_part;
 
-use crate::row_expr::compile;
+use crate::defaults::compile_default;
 
 /// ClickHouse's casts.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub fn compile_evolution(state: &SessionState, def: &TableDef) -> Result<(Evolut
             }
         };
         if let Some(text) = text {
-            let (default, asked) = compile(state, def, &text)?;
+            let (default, asked) = compile_default(state, def, &text)?;
             asks |= asked.is_some();
             defaults.insert(column.id, default);
         }

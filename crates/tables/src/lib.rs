@@ -9,6 +9,7 @@ pub mod partition_ids;
 pub mod same_structure;
 pub mod changes;
 pub mod alias_columns;
+pub mod defaults;
 pub mod constraints;
 pub mod ttl;
 pub mod nested;

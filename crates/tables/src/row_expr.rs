@@ -100,13 +100,23 @@ pub fn compile(
     def: &TableDef,
     text: &str,
 ) -> Result<(Arc<dyn RowExpr>, Option<&'static str>), Error> {
-    let fields: Vec<Field> = def
-        .columns
-        .iter()
-        .map(|column| to_field(&stored_column_name(column.id), &column.column_type))
-        .collect();
-    let all = DFSchema::try_from(Schema::new(fields))?;
-    let expression = logical(state, &all, text)?;
+    compiled(state, def, text, logical(state, &all_columns(def)?, text)?)
+}
+
+/// The columns of a table as stored expressions name them.
+pub fn all_columns(def: &TableDef) -> Result<DFSchema, Error> {
+    let field = |column: &ColumnDef| to_field(&stored_column_name(column.id), &column.column_type);
+    Ok(DFSchema::try_from(Schema::new(def.columns.iter().map(field).collect::<Vec<Field>>()))?)
+}
+
+/// Compiles what was read of a stored expression.
+pub fn compiled(
+    state: &SessionState,
+    def: &TableDef,
+    text: &str,
+    expression: Expr,
+) -> Result<(Arc<dyn RowExpr>, Option<&'static str>), Error> {
+    let all = all_columns(def)?;
     refuse_volatile(&expression, text)?;
     let asked = asks_statement(&expression)?;
     let columns = used_columns(&expression);
@@ -243,7 +253,8 @@ fn asks_statement(expression: &Expr) -> Result<Option<&'static str>, Error> {
     Ok(asked)
 }
 
-fn used_columns(expression: &Expr) -> Vec<ColumnId> {
+/// The columns that an expression over stored names reads.
+pub fn used_columns(expression: &Expr) -> Vec<ColumnId> {
     let mut ids: Vec<ColumnId> = expression
         .column_refs()
         .into_iter()

@@ -18,9 +18,10 @@ use parts::PartStore;
 use crate::alias_columns::check_aliases;
 use crate::conform::Defaults;
 use crate::constraints::{Constraints, compile_constraints};
+use crate::defaults::{check_defaults, compile_default};
 use crate::evolving::compile_evolution;
 use crate::insert_shape::InsertShape;
-use crate::row_expr::{compile, compile_keys};
+use crate::row_expr::compile_keys;
 use crate::ttl::check_ttl;
 
 /// Handles kept before the whole cache is dropped; they are cheap to make again.
@@ -183,6 +184,7 @@ impl Tables {
     /// Whether all that a definition says can be done, before it is durable: types and functions of its keys, defaults,
     /// constraints and TTLs.
     pub fn check(&self, def: &Arc<TableDef>) -> Result<(), Error> {
+        check_defaults(&self.state, def)?;
         self.compile(def)?;
         check_ttl(&self.state, def)?;
         compile_constraints(&self.state, def, &self.catalog).map(drop)
@@ -227,7 +229,7 @@ fn compile_defaults(state: &SessionState, def: &TableDef) -> Result<(Defaults, b
     for column in def.written_columns() {
         defaults.push(match &column.default {
             Some((DefaultKind::Default | DefaultKind::Materialized | DefaultKind::Ephemeral, text)) => {
-                let (default, asked) = compile(state, def, text)?;
+                let (default, asked) = compile_default(state, def, text)?;
                 asks |= asked.is_some();
                 Some(default)
             }

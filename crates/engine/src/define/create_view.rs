@@ -175,8 +175,14 @@ pub(crate) async fn modify_query(
     };
     let (mut def, select) = defined(services, execution, &create, old.database, Some(&existing)).await?;
     let is_given = old.kept_text(sql::VIEW_OWN).is_none();
-    if let Some(materialized) = create.materialized.as_ref().filter(|_| is_given) {
-        own_table(services, execution, (materialized, None), &def).await?;
+    if let Some(materialized) = &create.materialized {
+        let checked = own_table(services, execution, (materialized, None), &def).await;
+        // Its own table has other columns for good.
+        let code = if is_given { ErrorCode::THERE_IS_NO_COLUMN } else { ErrorCode::NO_SUCH_COLUMN_IN_TABLE };
+        checked.map_err(|error| match error.code {
+            ErrorCode::THERE_IS_NO_COLUMN => Error { code, ..error },
+            _ => error,
+        })?;
     }
     materialize(execution, &mut def, &select, (&target, is_given, create.refresh.as_ref()))?;
     let stays = |clause: &&KeptClause| [sql::VIEW_OWN, sql::VIEW_RUN].contains(&&*clause.keyword);
