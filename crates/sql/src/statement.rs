@@ -11,11 +11,11 @@ use sqlparser::ast;
 
 use lexer::depth::Measure;
 
+mod mutation;
+mod refresh;
 mod alter;
 mod create_view;
 mod filter;
-mod mutation;
-mod refresh;
 mod written_mode;
 
 pub use alter::{
@@ -279,6 +279,8 @@ pub struct CreateTable {
     pub if_not_exists: bool,
     pub or_replace: bool,
     pub source: CreateSource,
+    /// With the rows of the table that is its source.
+    pub clones: bool,
     /// `None`: not written; MergeTree unless the source is a table, whose engine is taken.
     pub engine: Option<TableEngine>,
     /// What stood in the engine's parentheses, as an engine outside takes it.

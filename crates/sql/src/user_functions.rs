@@ -103,6 +103,9 @@ pub fn defined_with_functions(statement: &Statement, lambdas: Lambdas<'_>) -> Re
                     _ => {}
                 }
             }
+            if let Some(rows) = &mut alter.rows {
+                rows.expressions_mut().try_for_each(&mut replace)?;
+            }
         }
         Statement::Mutate(mutation) => mutation.expressions_mut().try_for_each(&mut replace)?,
         Statement::CreateView(create) => {

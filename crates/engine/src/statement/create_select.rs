@@ -11,13 +11,14 @@ use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::TableDef;
 use sql::{
-    CreateSource, CreateTable, CreateView, Insert, InsertSource, InsertTarget, Materialized, SettingChange,
-    SettingText, TableName,
+    CreateSource, CreateTable, CreateView, Insert, InsertSource, InsertTarget, Materialized,
+    PartitionTransfer, SettingChange, SettingText, TableName, TransferKind,
 };
 
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::define::{create_table, create_temporary, drop_table};
+use crate::mutate::transfer;
 use crate::statement::insert;
 use sinks::commit::commit;
 use tables::temporary::is_temporary;
@@ -33,17 +34,24 @@ pub(crate) async fn run(
         false => create_table::run(services, execution, create).await?,
     };
     let Some(def) = created else { return Ok(()) };
-    let Some(insert) = filling(create, &execution.current_database) else { return Ok(()) };
+    let (insert, transfer) = (filling(create, &execution.current_database), cloning(create, execution));
+    if insert.is_none() && transfer.is_none() {
+        return Ok(());
+    }
     let mut created =
         Created { services: Arc::clone(services), execution: Arc::clone(execution), def, is_settled: false };
     // A label of the session names the loads people write, not what fills a new table.
     let unnamed = SettingChange { name: "insert_label".to_owned(), value: SettingText::Default };
     let filling = execution.at_newest_snapshot(&services.catalog).with_settings(&[unnamed])?;
     let filling = filling.rewriting(Rewritten::Filling);
-    let filled = insert::run(services, &filling, &insert, text, None).await;
+    let filled = match (&insert, &transfer) {
+        (Some(insert), _) => insert::run(services, &filling, insert, text, None).await.map(drop),
+        (None, Some(transfer)) => transfer::run(services, &filling, transfer).await,
+        (None, None) => Ok(()),
+    };
     created.is_settled = true;
     match filled {
-        Ok(_) => Ok(()),
+        Ok(()) => Ok(()),
         // It may be filled: nothing that a durable record may name is removed.
         Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
         Err(error) => {
@@ -51,6 +59,14 @@ pub(crate) async fn run(
             Err(error)
         }
     }
+}
+
+/// What fills a new table that is the clone of another.
+fn cloning(create: &CreateTable, execution: &Execution) -> Option<PartitionTransfer> {
+    let CreateSource::Table(from) = &create.source else { return None };
+    let to = create.name_in(&execution.current_database);
+    let kind = TransferKind::Attach;
+    create.clones.then(|| PartitionTransfer { from: from.clone(), to, partition: None, kind })
 }
 
 /// The INSERT that fills a new table, if its statement has a SELECT.

@@ -32,6 +32,10 @@ async fn altered(services: &Arc<Services>, execution: &Arc<Execution>, alter: &A
             if commands.iter().any(gives_ttl) {
                 ttl::after_alter(services, execution, &alter.table).await?;
             }
+            if let Some(rows) = &alter.rows {
+                let altered = execution.at_newest_snapshot(&services.catalog);
+                mutate::run::run(services, &altered, rows).await?;
+            }
             Ok(())
         }
     }

@@ -102,5 +102,5 @@ pub fn flattened_alter(def: &TableDef, alter: &Alter, flattens: bool) -> Result<
             _ => commands.push(command.clone()),
         }
     }
-    Ok(Alter { table: alter.table.clone(), commands })
+    Ok(Alter { table: alter.table.clone(), commands, rows: alter.rows.clone() })
 }

@@ -92,7 +92,7 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
         let table = head.table_name()?;
         head.on_cluster()?;
         let commands = vec![AlterCommand::DropIndex { name, if_exists }];
-        return Ok(Statement::Alter(Box::new(Alter { table, commands })));
+        return Ok(Statement::Alter(Box::new(Alter { table, commands, rows: None })));
     }
     if !head.word("TABLE") {
         return Err(

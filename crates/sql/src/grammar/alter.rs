@@ -9,7 +9,7 @@ use crate::grammar::column::{column, constraint, modified_column};
 use crate::grammar::refresh::refresh;
 use crate::grammar::{kept, mutation, query, ttl};
 use crate::reader::head::Head;
-use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Statement};
+use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Mutation, Statement};
 use lexer::error::Result;
 
 /// Behind ALTER TABLE.
@@ -19,14 +19,27 @@ pub(crate) fn table(head: &mut Head<'_>) -> Result<Statement> {
     }
     let table = head.table_name()?;
     head.on_cluster()?;
-    if let Some(mutation) = mutation::of_alter(head, &table)? {
-        return Ok(mutation);
+    if let Some(transfer) = mutation::transfer(head, &table)? {
+        return Ok(Statement::TransferPartition(Box::new(transfer)));
     }
-    let mut commands = vec![enclosed(head)?];
-    while head.symbol(&Token::Comma) {
-        commands.push(enclosed(head)?);
+    let (mut commands, mut rows) = (vec![], vec![]);
+    loop {
+        match mutation::command(head)? {
+            Some(command) => rows.push(command),
+            None => commands.push(enclosed(head)?),
+        }
+        if !head.symbol(&Token::Comma) {
+            break;
+        }
     }
-    Ok(Statement::Alter(Box::new(Alter { table, commands })))
+    if commands.is_empty() {
+        return Ok(Statement::Mutate(Box::new(Mutation { table, commands: rows })));
+    }
+    if !rows.is_empty() && commands.iter().any(|command| matches!(command, AlterCommand::ModifyQuery(_))) {
+        return Err(head.refuse("MODIFY QUERY beside commands about rows"));
+    }
+    let rows = (!rows.is_empty()).then(|| Mutation { table: table.clone(), commands: rows });
+    Ok(Statement::Alter(Box::new(Alter { table, commands, rows })))
 }
 
 /// A command, which may stand in parentheses.

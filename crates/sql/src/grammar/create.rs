@@ -40,7 +40,7 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
     }
     if head.word("INDEX") {
         let (table, command) = kept::create_index(head)?;
-        return Ok(Statement::Alter(Box::new(Alter { table, commands: vec![command] })));
+        return Ok(Statement::Alter(Box::new(Alter { table, commands: vec![command], rows: None })));
     }
     if head.word("FUNCTION") {
         return function::create(head, or_replace);
@@ -88,7 +88,12 @@ fn table(head: &mut Head<'_>, or_replace: bool, temporary: bool) -> Result<State
     let mut source = None;
     while !head.at_end() {
         if !clause(head, &mut table)? {
-            source = Some(self::source(head, written.take().unwrap_or_default())?);
+            table.clones = head.word("CLONE");
+            let read = self::source(head, written.take().unwrap_or_default())?;
+            if table.clones && !matches!(read, CreateSource::Table(_)) {
+                return Err(head.expected("a table behind CLONE AS"));
+            }
+            source = Some(read);
         }
     }
     table.source = match (source, written) {
@@ -128,6 +133,7 @@ fn blank(name: TableName) -> CreateTable {
         temporary: false,
         if_not_exists: false,
         or_replace: false,
+        clones: false,
         source: CreateSource::Columns(vec![]),
         engine: None,
         engine_arguments: EngineArguments::default(),
@@ -188,9 +194,6 @@ fn once(head: &Head<'_>, seen: bool, clause: &str) -> Result<()> {
 }
 
 fn source(head: &mut Head<'_>, columns: Vec<crate::statement::ColumnSpec>) -> Result<CreateSource> {
-    if head.peek_word("CLONE") {
-        return Err(head.refuse("CLONE AS"));
-    }
     let empty = head.word("EMPTY");
     if !query::starts(head) || empty {
         head.expect_word("AS")?;

@@ -40,7 +40,7 @@ fn of_one(table: TableName, command: RowCommand) -> Statement {
 }
 
 /// Behind ALTER TABLE t: a partition that goes to another table, or comes from one. Nothing else may stand beside it.
-fn transfer(head: &mut Head<'_>, table: &TableName) -> Result<Option<PartitionTransfer>> {
+pub(crate) fn transfer(head: &mut Head<'_>, table: &TableName) -> Result<Option<PartitionTransfer>> {
     let kind = match (head.peek_word("ATTACH"), head.peek_word("REPLACE"), head.peek_word("MOVE")) {
         (true, ..) => TransferKind::Attach,
         (_, true, _) => TransferKind::Replace,
@@ -73,23 +73,8 @@ fn transfer(head: &mut Head<'_>, table: &TableName) -> Result<Option<PartitionTr
     Ok(Some(PartitionTransfer { from, to, partition, kind }))
 }
 
-/// Behind ALTER TABLE t: commands about rows, if the first is one.
-pub(crate) fn of_alter(head: &mut Head<'_>, table: &TableName) -> Result<Option<Statement>> {
-    if let Some(transfer) = transfer(head, table)? {
-        return Ok(Some(Statement::TransferPartition(Box::new(transfer))));
-    }
-    let Some(first) = command(head)? else { return Ok(None) };
-    let mut commands = vec![first];
-    while head.symbol(&Token::Comma) {
-        match command(head)? {
-            Some(next) => commands.push(next),
-            None => return Err(head.refuse("an ALTER TABLE of rows and of columns")),
-        }
-    }
-    Ok(Some(Statement::Mutate(Box::new(Mutation { table: table.clone(), commands }))))
-}
-
-fn command(head: &mut Head<'_>) -> Result<Option<RowCommand>> {
+/// A command of ALTER TABLE about rows, if one stands there.
+pub(crate) fn command(head: &mut Head<'_>) -> Result<Option<RowCommand>> {
     let command = if head.word("DELETE") {
         condition(head, |condition| RowChange::Delete { condition })?
     } else if head.word("UPDATE") {

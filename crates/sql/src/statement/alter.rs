@@ -3,13 +3,15 @@
 use model::DefaultKind;
 use sqlparser::ast;
 
+use super::mutation::Mutation;
 use super::{ColumnSpec, ConstraintSpec, Query, Refresh, SettingChange, TableName};
 
-/// ALTER TABLE: all of its commands happen, one after the other, or none.
+/// ALTER TABLE: all of its commands happen, one after the other, or none; then those about rows, which see the new columns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Alter {
     pub table: TableName,
     pub commands: Vec<AlterCommand>,
+    pub rows: Option<Mutation>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
