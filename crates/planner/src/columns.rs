@@ -162,6 +162,13 @@ fn asking(body: &mut SetExpr, is_inside: bool) -> Option<&mut Select> {
     }
 }
 
+fn alias_of(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+        _ => None,
+    }
+}
+
 struct Filler<'a> {
     columns: &'a Columns,
     result: &'a Schema,
@@ -193,11 +200,13 @@ impl Filler<'_> {
     fn fill(&self, select: &mut Select, is_inside: bool) -> Result<()> {
         let mut items = vec![];
         let takes_stars = stars_are_keys(select) || repeats(select, is_inside);
+        let aliases: Vec<String> = select.projection.iter().filter_map(alias_of).collect();
         for item in std::mem::take(&mut select.projection) {
             if let (Star::Of(table, left_out), true) = (star_of(&item), takes_stars) {
                 let places = self.columns.of_table(table.as_deref());
                 let kept = places.filter(|at| !left_out.contains(&self.columns.0[*at].name.as_str()));
-                items.extend(kept.map(|at| SelectItem::UnnamedExpr(self.columns.column(at))));
+                items
+                    .extend(kept.map(|at| SelectItem::UnnamedExpr(self.columns.column_beside(at, &aliases))));
                 continue;
             }
             items.extend(self.items(item)?);

@@ -66,8 +66,14 @@ impl Columns {
 
     /// A column by its name, with the table's where another table has a column of the name.
     pub(super) fn column(&self, at: usize) -> Expr {
+        self.column_beside(at, &[])
+    }
+
+    /// A column by its name, with the table's where something else has the name, too.
+    pub(super) fn column_beside(&self, at: usize, aliases: &[String]) -> Expr {
         let Source { table, name } = &self.0[at];
-        let is_shared = self.0.iter().filter(|other| other.name == *name).count() > 1;
+        let is_shared =
+            aliases.contains(name) || self.0.iter().filter(|other| other.name == *name).count() > 1;
         match table {
             Some(table) if is_shared => Expr::CompoundIdentifier(vec![ident(table), ident(name)]),
             _ => Expr::Identifier(ident(name)),

@@ -62,6 +62,14 @@ pub(super) fn plan(
             left = filtered(left, &condition.left_only)?;
             right = filtered(right, &condition.right_only)?;
         }
+        Side::Full => {
+            let is_plain = condition.left_only.is_empty()
+                && condition.right_only.is_empty()
+                && condition.between.is_empty();
+            if strictness != Strictness::Any || !is_plain {
+                return Err(refused("a FULL JOIN that is SEMI or ANTI, or ANY with more than equalities,"));
+            }
+        }
     }
     rest.extend(condition.between.clone());
     if strictness == Strictness::Anti {
@@ -79,6 +87,7 @@ pub(super) fn plan(
     let join_type = match (strictness, side) {
         (Strictness::Any, Side::Left) => JoinType::Left,
         (Strictness::Any, Side::Right) => JoinType::Right,
+        (Strictness::Any, Side::Full) => JoinType::Full,
         _ => JoinType::Inner,
     };
     joined(left, right, join_type, condition, rest)
@@ -130,7 +139,11 @@ fn nearest(
     let join_type = match side {
         Side::Left => JoinType::Left,
         Side::Inner => JoinType::Inner,
-        Side::Right => return Err(refused("ASOF RIGHT JOIN: only ASOF JOIN and ASOF LEFT JOIN are, and it")),
+        Side::Right | Side::Full => {
+            return Err(refused(
+                "ASOF RIGHT JOIN or FULL JOIN: only ASOF JOIN and ASOF LEFT JOIN are, and it",
+            ));
+        }
     };
     // What only the right side is asked says what it has; what only the left side is asked, which rows look.
     let right = filtered(right, &condition.right_only)?;

@@ -268,13 +268,13 @@ impl Rewriter {
                 Some(alias) => self.defined(alias, written.clone())?,
                 None => self.value(written.clone())?,
             };
-            let is_column = matches!(lowered, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
             // `SELECT -t.id AS id .. ORDER BY t.id` means two columns.
             let is_beside = (outermost || !any_star)
                 && !is_called(&lowered, &named)
                 && self.scope().ordered.contains(&named);
             self.scope().is_renamed |= is_beside && !outermost;
-            let clashes = !taken.insert(named.clone()) || (any_star && outermost && is_column) || is_beside;
+            // Whatever a `*` brings may be called so.
+            let clashes = !taken.insert(named.clone()) || (any_star && outermost) || is_beside;
             let output = if clashes { unique(&named, position) } else { named.clone() };
             let keeps_name = !clashes && matches!(&lowered, Expr::Identifier(name) if name.value == named);
             let planned = if outermost { lowered.clone() } else { with_type(lowered.clone()) };

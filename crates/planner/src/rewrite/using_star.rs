@@ -69,6 +69,7 @@ fn in_where(from: &[TableWithJoins]) -> Vec<Joined> {
         let operator = at.checked_sub(1).and_then(|at| tables.joins.get(at)).map(|join| &join.join_operator);
         match operator {
             Some(JoinOperator::FullOuter(_)) => return vec![],
+            Some(JoinOperator::AsOf { match_condition, .. }) if is_full(match_condition) => return vec![],
             Some(JoinOperator::Right(_) | JoinOperator::RightOuter(_)) => names = vec![name],
             _ => names.push(name),
         }
@@ -115,6 +116,7 @@ fn kept_apart(from: &mut [TableWithJoins]) -> Vec<Joined> {
         JoinOperator::AsOf { match_condition, .. } => {
             match word_of(match_condition).and_then(Strictness::parse) {
                 Some((Strictness::Any | Strictness::Anti, Side::Right)) => false,
+                Some((Strictness::Any, Side::Full)) => true,
                 _ => return vec![],
             }
         }
@@ -137,6 +139,10 @@ fn kept_apart(from: &mut [TableWithJoins]) -> Vec<Joined> {
         Joined { name, value, everywhere: true }
     };
     columns.into_iter().map(joined).collect()
+}
+
+fn is_full(strictness: &Expr) -> bool {
+    matches!(word_of(strictness).and_then(Strictness::parse), Some((_, Side::Full)))
 }
 
 /// The left column, or the right one where that is its default: then the left row is missing, or both are equal.

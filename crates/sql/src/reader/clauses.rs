@@ -58,6 +58,8 @@ pub enum Side {
     Right,
     /// Those that found a partner.
     Inner,
+    /// All of both.
+    Full,
 }
 
 impl Strictness {
@@ -75,6 +77,7 @@ impl Strictness {
             "LEFT" => Side::Left,
             "RIGHT" => Side::Right,
             "INNER" => Side::Inner,
+            "FULL" => Side::Full,
             _ => return None,
         };
         Some((strictness, side))
@@ -240,12 +243,9 @@ fn strictness(tokens: &[TokenWithSpan], at: usize, words: usize) -> Option<Stric
     let said = |word: &'static str| tokens[at..at + words].iter().any(|token| is_word(&token.token, word));
     let one = |words: &[&'static str]| words.iter().copied().find(|word| said(word));
     let strict = one(&["ASOF", "ANY", "SEMI", "ANTI", "ALL"])?;
-    let side = one(&["LEFT", "RIGHT", "INNER"]);
+    let side = one(&["LEFT", "RIGHT", "INNER", "FULL"]);
     if strict == "ALL" {
-        return Some(Strict::All(side.or(one(&["FULL"]))));
-    }
-    if said("FULL") {
-        return None;
+        return Some(Strict::All(side));
     }
     let side = side.unwrap_or(if ["ANY", "ASOF"].contains(&strict) { "INNER" } else { "LEFT" });
     let from = at + words + 1;

@@ -347,6 +347,10 @@ impl<'a> Head<'a> {
             Token::SingleQuotedString(text) if !negative => SettingText::Quoted(text),
             Token::Number(digits, _) if negative => SettingText::Bare(format!("-{digits}")),
             Token::Number(digits, _) => SettingText::Bare(digits),
+            Token::HexStringLiteral(digits) if !negative => match u64::from_str_radix(&digits, 16) {
+                Ok(number) => SettingText::Bare(number.to_string()),
+                Err(_) => return Err(self.expected("a literal")),
+            },
             Token::Word(word) if !negative && word.quote_style.is_none() => {
                 match word.value.to_ascii_lowercase().as_str() {
                     "default" => SettingText::Default,

@@ -169,12 +169,11 @@ const CLAUSES: &[&str] = &[
 pub(crate) fn refused_join(tokens: &[TokenWithSpan]) -> Option<(&'static str, Location)> {
     let mut significant = tokens.iter().filter(|token| !is_space(&token.token)).peekable();
     while let Some(token) = significant.next() {
-        let refused: [(&str, &[&str], &'static str); 5] = [
+        let refused: [(&str, &[&str], &'static str); 4] = [
             ("PASTE", &["JOIN", "LEFT", "INNER"], "PASTE JOIN"),
-            ("ANY", &["FULL"], "ANY FULL JOIN"),
             ("SEMI", &["FULL"], "SEMI FULL JOIN"),
             ("ANTI", &["FULL"], "ANTI FULL JOIN"),
-            ("FULL", &["ANY", "SEMI", "ANTI"], "a FULL JOIN that is ANY, SEMI or ANTI"),
+            ("FULL", &["SEMI", "ANTI"], "a FULL JOIN that is SEMI or ANTI"),
         ];
         let next = significant.peek().map(|next| &next.token);
         let is_next = |words: &[&str]| next.is_some_and(|next| words.iter().any(|word| is_word(next, word)));
