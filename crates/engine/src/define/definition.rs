@@ -14,7 +14,10 @@ use sql::definition::constraints::stored_constraint;
 use sql::definition::mode::merge_mode;
 use sql::definition::nested::flattened;
 use sql::definition::{kept, ttl};
-use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, WRITTEN_PRIMARY_KEY};
+use sql::{
+    ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, TableName,
+    WRITTEN_PRIMARY_KEY,
+};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
@@ -22,6 +25,7 @@ use crate::define::columns::columns_of;
 use crate::query::select::plan;
 use crate::resolve::merged::{Merged, kept_arguments, merged_query};
 use crate::resolve::outside;
+use crate::resolve::system::has_table;
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
 pub(crate) async fn definition(
@@ -30,7 +34,9 @@ pub(crate) async fn definition(
     create: &CreateTable,
     database: DatabaseId,
 ) -> Result<TableDef, Error> {
-    if let CreateSource::Table(like) = &create.source {
+    if let CreateSource::Table(like) = &create.source
+        && !is_made_up(execution, create, like)
+    {
         let like = execution.table(like)?;
         return copy_definition(&services.host, execution, create, &like.def, database);
     }
@@ -323,12 +329,21 @@ async fn column_specs(
     let (given, query) = match &create.source {
         CreateSource::Columns(columns) => return Ok(columns.clone()),
         CreateSource::Select { columns, query, .. } => (columns, query),
-        CreateSource::Table(_) => return Err(Error::internal("a copied definition has no column list")),
+        CreateSource::Table(like) => {
+            let all = sql::parse_query(&format!("SELECT * FROM {like}"))?;
+            return selected_specs(services, execution, &sql::Query::from(Box::new(all))).await;
+        }
     };
     if !given.is_empty() {
         return Ok(given.clone());
     }
     selected_specs(services, execution, query).await
+}
+
+/// Whether a table of live state, which has columns and no definition, is to become one of an engine.
+fn is_made_up(execution: &Execution, create: &CreateTable, like: &TableName) -> bool {
+    let (database, table) = execution.resolve(like);
+    create.engine.is_some() && has_table(database, table)
 }
 
 /// The columns of a query.

@@ -59,10 +59,10 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
         }
         partition_by = Some(Box::new(head.expression()?));
     }
-    let mut listed = columns_if_any(head)?;
+    let mut listed = columns_if_any(head, &target)?;
     let label = label(head)?;
     if label.is_some() && listed.is_none() {
-        listed = columns_if_any(head)?;
+        listed = columns_if_any(head, &target)?;
     }
     let (columns, except) = match listed {
         Some(Listed::Names(names)) => (Some(names), vec![]),
@@ -128,13 +128,25 @@ enum Listed {
     AllBut(Vec<String>),
 }
 
-fn columns_if_any(head: &mut Head<'_>) -> Result<Option<Listed>> {
+fn columns_if_any(head: &mut Head<'_>, target: &InsertTarget) -> Result<Option<Listed>> {
     let listed = *head.token() == Token::LParen && !crate::grammar::query::starts(head);
-    listed.then(|| columns(head)).transpose()
+    listed.then(|| columns(head, target)).transpose()
 }
 
-fn columns(head: &mut Head<'_>) -> Result<Listed> {
+fn columns(head: &mut Head<'_>, target: &InsertTarget) -> Result<Listed> {
     if *head.token_after(1) == Token::Mul {
+        head.advance();
+        return all_but(head).map(Listed::AllBut);
+    }
+    if let (Token::Word(word), Token::Period, Token::Mul) =
+        (head.token_after(1), head.token_after(2), head.token_after(3))
+    {
+        let is_own = matches!(target, InsertTarget::Table(name) if name.table == word.value);
+        if !is_own {
+            let message = format!("{}.* names no table that the INSERT writes", word.value);
+            return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message));
+        }
+        (0..3).for_each(|_| head.advance());
         return all_but(head).map(Listed::AllBut);
     }
     let names = head.names()?;
@@ -145,9 +157,8 @@ fn columns(head: &mut Head<'_>) -> Result<Listed> {
     if names.is_empty() { Err(head.expected("a column name")) } else { Ok(Listed::Names(names)) }
 }
 
-/// Behind the parenthesis: `*`, and maybe EXCEPT with one name or several.
+/// From the `*` on, behind which EXCEPT with one name or several may stand.
 fn all_but(head: &mut Head<'_>) -> Result<Vec<String>> {
-    head.advance();
     head.advance();
     let mut names = vec![];
     if head.word("EXCEPT") {
