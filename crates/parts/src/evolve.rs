@@ -2,21 +2,22 @@
 //!
 //! Invariant: columns are matched by id, so a rename changes nothing, a dropped column disappears, and a column that
 //! was dropped and added again starts anew: a column that did not exist yet is its DEFAULT, computed from the other
-//! columns of its row, or the default of its type. What is computed depends on nothing but the row, so a scan and a
+//! columns of its row, or the default of its type. NULL in a column that takes none any more is its DEFAULT, too. What is computed depends on nothing but the row, so a scan and a
 //! merge agree. Must not know: how a default or a conversion is computed ([`Evolution`]).
 
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryViewArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Int8Array, Int16Array,
+    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Int8Array, Int16Array,
     RecordBatch, RecordBatchOptions, StringViewArray, make_array, new_empty_array, new_null_array,
 };
 use arrow::buffer::{Buffer, MutableBuffer};
+use arrow::compute::{interleave, is_null};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, i256};
 use arrow::error::ArrowError;
 use model::table_def::column_id_of;
 use model::type_arrow::{FIELD_ID_KEY, from_field};
-use model::{ColumnId, Evolution, WideInteger};
+use model::{ColumnId, ColumnType, Evolution, RowExpr, WideInteger};
 
 /// Defaults that need defaults that need defaults: more than this is a definition that refers to itself.
 const DEPTH_MAX: usize = 32;
@@ -52,9 +53,13 @@ pub fn columns_read(source: &Schema, target: &Schema, evolution: &Evolution) -> 
 }
 
 fn collect(id: ColumnId, source: &Schema, evolution: &Evolution, found: &mut Vec<ColumnId>, depth: usize) {
-    if source.fields().iter().any(|field| column_id_of(field) == Some(id)) {
-        found.push(id);
-    } else if let Some(default) = evolution.default_of(id)
+    let stored = source.fields().iter().find(|field| column_id_of(field) == Some(id));
+    found.extend(stored.map(|_| id));
+    let is_filled = |stored: &Field| {
+        evolution.column(id).is_some_and(|now| loses_null(&from_field(stored), &from_field(now)))
+    };
+    if stored.is_none_or(|stored| is_filled(stored))
+        && let Some(default) = evolution.default_of(id)
         && depth < DEPTH_MAX
     {
         default.columns().iter().for_each(|id| collect(*id, source, evolution, found, depth + 1));
@@ -75,13 +80,45 @@ fn column(
         if is_merely_optional(batch.schema_ref().field(at), field) && values.null_count() == 0 {
             return Ok(Arc::clone(values));
         }
-        return evolution
-            .convert(values, &from_field(batch.schema_ref().field(at)), &from_field(field))
-            .map_err(failed);
+        let (then, now) = (from_field(batch.schema_ref().field(at)), from_field(field));
+        let default = id.and_then(|id| evolution.default_of(id));
+        return match default.filter(|_| loses_null(&then, &now) && values.logical_null_count() > 0) {
+            None => evolution.convert(values, &then, &now).map_err(failed),
+            Some(default) => {
+                let present = evolution.convert(values, &then, &now.nullable()).map_err(failed)?;
+                let defaults = computed(batch, field, default.as_ref(), evolution, depth)?;
+                with_defaults(&present, &defaults)
+            }
+        };
     }
-    let Some(default) = id.and_then(|id| evolution.default_of(id)) else {
-        return default_array(field, batch.num_rows());
-    };
+    match id.and_then(|id| evolution.default_of(id)) {
+        None => default_array(field, batch.num_rows()),
+        Some(default) => computed(batch, field, default.as_ref(), evolution, depth),
+    }
+}
+
+/// Whether NULL was a value of a column and is none now.
+fn loses_null(then: &ColumnType, now: &ColumnType) -> bool {
+    then.is_nullable() && !now.is_nullable()
+}
+
+/// The values, and defaults where they are NULL.
+fn with_defaults(values: &ArrayRef, defaults: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let missing = is_null(values)?;
+    let picks: Vec<(usize, usize)> =
+        (0..values.len()).map(|row| (usize::from(missing.value(row)), row)).collect();
+    interleave(&[values.as_ref(), defaults.as_ref()], &picks)
+}
+
+/// The default of a column in each row.
+fn computed(
+    batch: &RecordBatch,
+    field: &Field,
+    default: &dyn RowExpr,
+    evolution: &Evolution,
+    depth: usize,
+) -> Result<ArrayRef, ArrowError> {
+    let failed = |error: model::RowExprError| ArrowError::CastError(error.to_string());
     if depth >= DEPTH_MAX {
         let message = format!("the DEFAULT of column {} refers to itself", field.name());
         return Err(ArrowError::SchemaError(message));
@@ -187,7 +224,6 @@ mod tests {
     use super::*;
     use arrow::array::{AsArray, Int64Array};
     use arrow::datatypes::{Schema, UInt64Type};
-    use model::ColumnType;
     use model::type_arrow::{FIELD_ID_KEY, to_field};
 
     fn field(name: &str, id: u32, column_type: &str) -> Field {

@@ -165,8 +165,15 @@ fn nearest(
         return Err(refused("ASOF JOIN without an equality between its sides"));
     }
     let mark = mark.call(std::iter::once(inequality).chain(condition.left_only.clone()).collect());
-    let joined = joined(left, right, join_type, condition, vec![])?;
-    match joined {
+    let builder = LogicalPlanBuilder::from(left);
+    let joined = match condition.using {
+        Some(columns) => builder.join_using(right, join_type, columns)?,
+        None => {
+            let keys = (condition.left_keys, condition.right_keys);
+            builder.join_with_expr_keys(right, join_type, keys, None)?
+        }
+    };
+    match joined.build()? {
         LogicalPlan::Join(join) => Ok(LogicalPlan::Join(Join { filter: Some(mark), ..join })),
         other => plan_err!("ASOF JOIN was planned as {}", other.display()),
     }
@@ -204,12 +211,11 @@ fn joined(
     let builder = LogicalPlanBuilder::from(left);
     let joined = match condition.using {
         Some(columns) => builder.join_using(right, join_type, columns)?,
-        None if condition.left_keys.is_empty() => {
-            builder.join_on(right, join_type, [conjunction(rest).unwrap_or_else(|| lit(true))])?
-        }
+        // Equalities are a condition as any other: how tuples and floats are compared `analyzer` knows.
         None => {
-            let keys = (condition.left_keys, condition.right_keys);
-            builder.join_with_expr_keys(right, join_type, keys, conjunction(rest))?
+            let keys = condition.left_keys.into_iter().zip(condition.right_keys);
+            let all = conjunction(keys.map(|(one, other)| one.eq(other)).chain(rest));
+            builder.join_on(right, join_type, [all.unwrap_or_else(|| lit(true))])?
         }
     };
     joined.build()

@@ -1,7 +1,7 @@
 //! DISTINCT ON, and DISTINCT beside ORDER BY of what is no item: as rows for each value of keys. And what counts them.
 
 use sql::Result;
-use sql::dialect::{call, number};
+use sql::dialect::{call, number, text};
 use sql::reader::clauses::{LIMIT_BY, ORDER_BY_ALL};
 use sql::reader::head::ident;
 use sql::SqlError;
@@ -27,7 +27,7 @@ pub(crate) fn with_distinct_on(select: &mut Select, order: Option<OrderBy>) -> R
     args.extend(keys);
     let mut order = match order {
         Some(OrderBy { kind: OrderByKind::All(options), interpolate }) => {
-            let keys = vec![order_key(call(ORDER_BY_ALL, vec![]), options)];
+            let keys = vec![order_key(call(ORDER_BY_ALL, vec![text("")]), options)];
             OrderBy { kind: OrderByKind::Expressions(keys), interpolate }
         }
         Some(order) => order,

@@ -173,7 +173,7 @@ pub(crate) fn named_with_tables(order: &OrderBy) -> BTreeSet<String> {
 /// The keys of ORDER BY ALL. The columns of a `*` only the planner knows.
 fn all_keys(columns: &[Column], place: Place, options: OrderByOptions) -> Vec<OrderByExpr> {
     if columns.is_empty() || place == (Place::Select { any_star: true }) {
-        return vec![order_key(call(ORDER_BY_ALL, vec![]), options)];
+        return vec![order_key(call(ORDER_BY_ALL, vec![text("")]), options)];
     }
     let key = |column: &Column| order_key(Expr::Identifier(ident(&column.output)), options);
     columns.iter().map(key).collect()

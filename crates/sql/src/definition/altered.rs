@@ -338,7 +338,8 @@ fn rename(def: &mut TableDef, at: usize, to: &str) -> Result<()> {
 
 fn modify(def: &mut TableDef, at: usize, spec: &ColumnSpec, place: Option<&ColumnPlace>) -> Result<()> {
     if let Some(column_type) = &spec.column_type {
-        check_type(def, &def.columns[at], column_type)?;
+        let has_default = spec.default.is_some() || def.columns[at].default.is_some();
+        check_type(def, &def.columns[at], column_type, has_default)?;
         def.columns[at].column_type = column_type.clone();
         def.columns[at].combined_by.clone_from(&spec.combined_by);
     }
@@ -365,7 +366,7 @@ fn modify(def: &mut TableDef, at: usize, spec: &ColumnSpec, place: Option<&Colum
 }
 
 /// Whether a column may get another type, as far as the definition tells.
-fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType) -> Result<()> {
+fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType, has_default: bool) -> Result<()> {
     let then = &column.column_type;
     if then == now {
         return Ok(());
@@ -383,10 +384,10 @@ fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType) -> Result<()
         );
         return Err(SqlError::new(ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, message));
     }
-    if then.is_nullable() && !now.is_nullable() {
+    if then.is_nullable() && !now.is_nullable() && !has_default {
         let message = format!("cannot convert column {} from the nullable type {then} to {now}", column.name);
         return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, message)
-            .with_hint("add a column of that type with DEFAULT ifNull(..), and drop the old one"));
+            .with_hint("give it a DEFAULT: that is what NULL becomes"));
     }
     Ok(())
 }
