@@ -247,6 +247,9 @@ fn strictness(tokens: &[TokenWithSpan], at: usize, words: usize) -> Option<Stric
     if strict == "ALL" {
         return Some(Strict::All(side));
     }
+    if strict == "ASOF" && side == Some("FULL") {
+        return None;
+    }
     let side = side.unwrap_or(if ["ANY", "ASOF"].contains(&strict) { "INNER" } else { "LEFT" });
     let from = at + words + 1;
     let condition = end_of(tokens, from, |at| is_any(tokens.get(at), &["ON", "USING"]));
