@@ -34,9 +34,7 @@ pub(crate) async fn definition(
     create: &CreateTable,
     database: DatabaseId,
 ) -> Result<TableDef, Error> {
-    if let CreateSource::Table(like) = &create.source
-        && !is_made_up(execution, create, like)
-    {
+    if let Some(like) = copied(execution, create) {
         let like = execution.table(like)?;
         return copy_definition(&services.host, execution, create, &like.def, database);
     }
@@ -340,10 +338,12 @@ async fn column_specs(
     selected_specs(services, execution, query).await
 }
 
-/// Whether a table of live state, which has columns and no definition, is to become one of an engine.
-fn is_made_up(execution: &Execution, create: &CreateTable, like: &TableName) -> bool {
+/// The table whose definition is copied. One of live state has columns and no definition, of which an engine can make its own.
+fn copied<'a>(execution: &Execution, create: &'a CreateTable) -> Option<&'a TableName> {
+    let CreateSource::Table(like) = &create.source else { return None };
     let (database, table) = execution.resolve(like);
-    create.engine.is_some() && has_table(database, table)
+    let is_made_up = create.engine.is_some() && has_table(database, table);
+    (!is_made_up).then_some(like)
 }
 
 /// The columns of a query.
