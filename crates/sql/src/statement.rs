@@ -16,6 +16,7 @@ mod refresh;
 mod alter;
 mod create_view;
 mod filter;
+mod system;
 mod written_mode;
 
 pub use alter::{
@@ -26,6 +27,7 @@ pub use create_view::{CreateView, Materialized};
 pub use filter::NameFilter;
 pub use mutation::{Mutation, Partition, PartitionTransfer, RowChange, RowCommand, TransferKind};
 pub use refresh::{Interval, IntervalUnit, Refresh, Retries, When};
+pub use system::{SystemCommand, ViewCommand};
 pub use written_mode::WrittenMode;
 
 /// `table` or `database.table`.
@@ -406,37 +408,6 @@ pub struct Optimize {
     pub partition: Option<Partition>,
     pub is_final: bool,
     pub settings: Vec<SettingChange>,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SystemCommand {
-    /// `None`: of all tables.
-    StopMerges(Option<TableName>),
-    /// TTL MERGES: deletes what is too old, as background work.
-    StopTtlMerges(Option<TableName>),
-    StartTtlMerges(Option<TableName>),
-    StartMerges(Option<TableName>),
-    /// Of a view that is refreshed: what its runs are told.
-    View(TableName, ViewCommand),
-    /// All of them.
-    StopViews,
-    StartViews,
-    /// `Some("S3")` for one kind of storage.
-    DropSchemaCache(Option<String>),
-    /// What is kept of parts without their compression.
-    DropUncompressedCache,
-    FlushLogs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ViewCommand {
-    /// A run now, in the background.
-    Refresh,
-    /// The end of the run there is.
-    Wait,
-    Stop,
-    Start,
-    Cancel,
 }
 
 #[derive(Clone, PartialEq, Debug)]

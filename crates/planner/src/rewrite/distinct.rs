@@ -4,7 +4,6 @@ use sql::Result;
 use sql::dialect::{call, number, text};
 use sql::reader::clauses::{LIMIT_BY, ORDER_BY_ALL};
 use sql::reader::head::ident;
-use sql::SqlError;
 use sqlparser::ast::{
     Distinct, DuplicateTreatment, Expr, Function, FunctionArguments, Ident, ObjectName, OrderBy, OrderByExpr,
     OrderByKind, OrderByOptions, Select,

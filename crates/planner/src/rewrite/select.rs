@@ -144,7 +144,7 @@ impl Rewriter {
         self.weight.elements += SELECT_ELEMENTS;
         let may_total = std::mem::take(&mut self.may_total);
         let has_totals = totals::take(&mut select.group_by);
-        having_as_where(&mut select);
+        totals::having_as_where(&mut select);
         from_one(&mut select)?;
         self.one_chain(&mut select.from)?;
         using_star::name_subqueries(&mut select.from);
@@ -439,23 +439,6 @@ fn from_one(select: &mut Select) -> Result<()> {
         select.from = one.from;
     }
     Ok(())
-}
-
-/// HAVING of a SELECT that neither groups nor aggregates is a condition on its rows.
-fn having_as_where(select: &mut Select) {
-    let groups = !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
-    let of_item = |item: &SelectItem| match item {
-        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => aggregates(expr),
-        _ => false,
-    };
-    if groups || select.projection.iter().any(of_item) || select.having.as_ref().is_none_or(aggregates) {
-        return;
-    }
-    let (having, filter) = (select.having.take(), select.selection.take());
-    select.selection = match (filter, having) {
-        (Some(filter), Some(having)) => Some(operation(nested(filter), BinaryOperator::And, nested(having))),
-        (one, other) => one.or(other),
-    };
 }
 
 /// `*` without these columns.

@@ -1,6 +1,6 @@
 //! WITH TOTALS: the same SELECT over all rows as one group, as a query of its own that the engine runs behind it.
 //!
-//! Keys show the default of their type there, as in ClickHouse.
+//! Keys show the default of their type there, as in ClickHouse. And HAVING where there are no groups.
 
 use sql::dialect::call;
 use sql::reader::head::ident;
@@ -9,6 +9,7 @@ use sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Select, SelectItem, SetExpr, Value, VisitMut,
 };
 
+use crate::rewrite::aliases::aggregates;
 use crate::rewrite::grouping_sets::{Filler, keys_of};
 use crate::rewrite::lower::{nested, operation};
 
@@ -18,6 +19,23 @@ pub(crate) fn take(group_by: &mut GroupByExpr) -> bool {
     let before = modifiers.len();
     modifiers.retain(|modifier| *modifier != GroupByWithModifier::Totals);
     modifiers.len() < before
+}
+
+/// HAVING of a SELECT that neither groups nor aggregates is a condition on its rows.
+pub(crate) fn having_as_where(select: &mut Select) {
+    let groups = !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+    let of_item = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => aggregates(expr),
+        _ => false,
+    };
+    if groups || select.projection.iter().any(of_item) || select.having.as_ref().is_none_or(aggregates) {
+        return;
+    }
+    let (having, filter) = (select.having.take(), select.selection.take());
+    select.selection = match (filter, having) {
+        (Some(filter), Some(having)) => Some(operation(nested(filter), BinaryOperator::And, nested(having))),
+        (one, other) => one.or(other),
+    };
 }
 
 /// The SELECT of the totals of a rewritten one: of the groups that HAVING lets pass, or of all.

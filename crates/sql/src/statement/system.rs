@@ -1,0 +1,34 @@
+//! What SYSTEM is told.
+
+use super::TableName;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SystemCommand {
+    /// `None`: of all tables.
+    StopMerges(Option<TableName>),
+    /// TTL MERGES: deletes what is too old, as background work.
+    StopTtlMerges(Option<TableName>),
+    StartTtlMerges(Option<TableName>),
+    StartMerges(Option<TableName>),
+    /// Of a view that is refreshed: what its runs are told.
+    View(TableName, ViewCommand),
+    /// All of them.
+    StopViews,
+    StartViews,
+    /// `Some("S3")` for one kind of storage.
+    DropSchemaCache(Option<String>),
+    /// What is kept of parts without their compression.
+    DropUncompressedCache,
+    FlushLogs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ViewCommand {
+    /// A run now, in the background.
+    Refresh,
+    /// The end of the run there is.
+    Wait,
+    Stop,
+    Start,
+    Cancel,
+}
