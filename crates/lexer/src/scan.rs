@@ -295,6 +295,10 @@ pub fn insert_body(text: &str, from: usize) -> Option<InsertBody> {
     while let Some(piece) = pieces.next() {
         let word = &text[piece.start..piece.end];
         let was_from = std::mem::replace(&mut is_from, depth == 0 && is_word(word, "from"));
+        if matches!(piece.kind, PieceKind::Symbol(symbol) if symbol != b'.') {
+            // `t.*`
+            names_left = 0;
+        }
         match piece.kind {
             PieceKind::Unclosed => return None,
             PieceKind::Symbol(b'(') if depth == 0 && selects(text, piece.end) => {

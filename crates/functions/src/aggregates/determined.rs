@@ -110,7 +110,8 @@ fn function(name: &'static str, several: bool) -> AggregateFunction {
         if !value.is_integer() && !is_float(value) && !is_time(value) && *value != ColumnType::Bool {
             return Err(illegal(value, parameters.function));
         }
-        if integer_shape(determinator).is_none_or(|(_, signed)| signed) {
+        // A number that is written may have come as an Int64.
+        if integer_shape(determinator).is_none_or(|(bytes, signed)| signed && bytes < 8) {
             return Err(illegal(determinator, parameters.function));
         }
         let element = if is_time(value) { value.clone() } else { ColumnType::Float64 };

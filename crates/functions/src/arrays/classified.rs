@@ -25,7 +25,7 @@ fn rule(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
             return Err(FunctionError::illegal_type(element, NAME));
         }
     }
-    match args.get(2).filter(|scale| scale.column_type != ColumnType::Bool) {
+    match args.get(2).filter(|scale| !matches!(scale.column_type, ColumnType::Bool | ColumnType::UInt8)) {
         Some(scale) => Err(FunctionError::illegal_type(&scale.column_type, NAME)),
         None => Ok(ColumnType::Float64),
     }
