@@ -252,6 +252,7 @@ fn asks_about_merges(path: &Path) -> bool {
 /// Files that tests write have one place, whoever runs them.
 static TURN: Mutex<()> = Mutex::new(());
 
+#[expect(clippy::print_stderr, reason = "a panic that is caught is told in one line")]
 fn every_file_passes(servers: usize, together: Together, wanted: impl Fn(&Path) -> bool) {
     // One that failed has told why.
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

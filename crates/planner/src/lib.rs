@@ -24,6 +24,7 @@ mod install;
 pub mod columns;
 pub mod filters;
 pub mod leftmost;
+pub mod user_functions;
 mod manner;
 pub mod rewrite;
 

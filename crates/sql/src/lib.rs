@@ -21,7 +21,6 @@ pub mod guard;
 pub mod table_text;
 pub mod create_text;
 pub mod definition;
-pub mod user_functions;
 pub mod nested;
 
 pub use codec_text::shown_codec;
@@ -64,4 +63,3 @@ pub use tables::functions::{
     CallArgument, CallValue, PLACEHOLDER_DATABASE, TableFunctionCall, arguments_of_text, table_function_call,
 };
 pub use tables::names::{Replace, WrittenCall, arguments_of, qualified, replace_tables, written_call};
-pub use user_functions::{Lambdas, defined_with_functions, with_functions, with_functions_in};

@@ -104,7 +104,7 @@ fn arrows_that_nobody_goes_are_removed() {
     assert_one(&edges::dead_edges("commitlog", "[dependencies]\nbytes = \"1\"\n"), "remove the edge");
     assert_one(&edges::dead_edges("commitlog", "[dev-dependencies]\nhost.workspace = true\n"), "name host");
     let without = "[dependencies]\nsql.workspace = true\nfunctions.workspace = true\nmodel.workspace = true\n\
-                   aggregates.workspace = true\n";
+                   aggregates.workspace = true\nhost.workspace = true\n";
     assert_one(&edges::dead_edges("planner", without), "name datafusion");
 }
 

@@ -73,7 +73,7 @@ impl Within {
 /// these make it.
 pub(crate) fn expanded(execution: &Execution, query: &Query) -> Result<(Query, Measure), Error> {
     let called = match execution.has_functions() {
-        true => sql::with_functions(&query.ast, &|name| execution.lambda(name))?,
+        true => planner::user_functions::with_functions(&query.ast, &|name| execution.lambda(name))?,
         false => None,
     };
     let (mut ast, made) = match called {

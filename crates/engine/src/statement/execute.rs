@@ -67,7 +67,7 @@ pub(crate) async fn once(
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
     let defined = match execution.has_functions() {
-        true => sql::defined_with_functions(statement, &|name| execution.lambda(name))?,
+        true => planner::user_functions::defined_with_functions(statement, &|name| execution.lambda(name))?,
         false => None,
     };
     match defined.as_ref().unwrap_or(statement) {
@@ -109,10 +109,7 @@ pub(crate) async fn once(
         Statement::RenameDatabase { from, to } => rename::database(services, execution, from, to).await?,
         Statement::Exchange(a, b) => exchange::run(services, execution, a, b).await?,
         Statement::Optimize(what) => optimized(services, execution, what).await?,
-        Statement::System(SystemCommand::View(view, command)) => {
-            refreshing::command(services, execution, view, *command).await?;
-        }
-        Statement::System(command) => system_command(services, execution, command)?,
+        Statement::System(command) => system_command(services, execution, command).await?,
         Statement::KillQuery { victims, mode } => {
             return kill::run(services, execution, victims, *mode).await;
         }
@@ -142,7 +139,11 @@ fn of_session() -> Error {
     Error::internal("a statement of the session reached the engine")
 }
 
-fn system_command(services: &Services, execution: &Execution, command: &SystemCommand) -> Result<(), Error> {
+async fn system_command(
+    services: &Arc<Services>,
+    execution: &Execution,
+    command: &SystemCommand,
+) -> Result<(), Error> {
     let table = |name: &Option<sql::TableName>| -> Result<Option<model::TableId>, Error> {
         name.as_ref().map(|name| execution.table(name).map(|table| table.def.id)).transpose()
     };
@@ -168,7 +169,9 @@ fn system_command(services: &Services, execution: &Execution, command: &SystemCo
             services.refreshes.start(None);
             services.wake.notify_waiters();
         }
-        SystemCommand::View(..) => return Err(of_session()),
+        SystemCommand::View(view, command) => {
+            return refreshing::command(services, execution, view, *command).await;
+        }
         // The query log is in memory and always current.
         SystemCommand::FlushLogs => {}
     }

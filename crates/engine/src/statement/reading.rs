@@ -48,7 +48,7 @@ async fn read_parsed(
     rows: &RowSender,
 ) -> Result<(), Error> {
     let defined = match execution.has_functions() {
-        true => sql::defined_with_functions(statement, &|name| execution.lambda(name))?,
+        true => planner::user_functions::defined_with_functions(statement, &|name| execution.lambda(name))?,
         false => None,
     };
     let query = match defined.as_ref().unwrap_or(statement) {

@@ -90,8 +90,8 @@ impl Points {
         let [mut lower, mut upper, mut heights] = [const { Vec::new() }; 3];
         let middle = |at: usize| (points[at].mean + points[at + 1].mean) / 2.0;
         let half = |own: usize, other: usize| (points[own].weight * 3.0 + points[other].weight) / 8.0;
-        for at in 0..points.len() {
-            let whole = points[at].weight / 2.0;
+        for (at, point) in points.iter().enumerate() {
+            let whole = point.weight / 2.0;
             lower.push(if at == 0 { self.ends.0 } else { middle(at - 1) });
             upper.push(if at == last { self.ends.1 } else { middle(at) });
             let below = if at == 0 { whole } else { half(at, at - 1) };

@@ -74,7 +74,7 @@ impl Arithmetic {
         let (a, b) = (call.floats(0)?, call.floats(1)?);
         let mut values = Vec::with_capacity(call.rows);
         for row in 0..call.rows {
-            let is_read = !call.is_null(row) && !(self.0.or_zero() && b.get(row) == 0.0);
+            let is_read = !(call.is_null(row) || self.0.or_zero() && b.get(row) == 0.0);
             let quotient = if is_read { a.get(row) / b.get(row) } else { 0.0 };
             if !quotient.is_finite() {
                 return Err(division_by_zero());

@@ -21,7 +21,7 @@ fn rule(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
             return Err(FunctionError::illegal_type(&arg.column_type, NAME));
         };
         let is_enum = matches!(**element, ColumnType::Enum8(_) | ColumnType::Enum16(_));
-        if !plain(element) && !(takes_enum && is_enum) {
+        if !(plain(element) || takes_enum && is_enum) {
             return Err(FunctionError::illegal_type(element, NAME));
         }
     }

@@ -193,7 +193,7 @@ impl Rewriter {
             let keys = grouping_sets::keys_of(keys);
             grouping_sets::fill(&mut select, order.as_mut(), &keys)?;
         }
-        self.renamed = self.scope().is_renamed.then(|| names_of(&columns)).unwrap_or_default();
+        self.renamed = if self.scope().is_renamed { names_of(&columns) } else { Vec::new() };
         let aggregating = self.aggregating(&mut select, &columns);
         let (select, order) = self.with_array_joins(select, order, aggregating)?;
         if has_totals {

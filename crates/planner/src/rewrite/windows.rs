@@ -58,7 +58,7 @@ impl Rewriter {
     /// A call that knows which one of the statement it is.
     pub(crate) fn numbered_call(&mut self) -> Expr {
         self.numbered_calls += 1;
-        call(ROW_NUMBERS, vec![number(&self.numbered_calls.to_string())])
+        call(ROW_NUMBERS, vec![number(self.numbered_calls.to_string())])
     }
 
     /// A row before or behind is in the frame when the frame has no end there: then the frame plays no part.

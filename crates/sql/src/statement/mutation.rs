@@ -81,7 +81,7 @@ pub enum TransferKind {
 
 impl Mutation {
     /// The conditions and values of its commands.
-    pub(crate) fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+    pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
         self.commands.iter_mut().flat_map(|command| {
             let (assignments, condition) = match &mut command.change {
                 RowChange::Delete { condition } => (None, Some(condition)),

@@ -3,9 +3,8 @@
 //! Invariant: the rows are constants of the program, beside the values that settings have in this session.
 
 use super::SystemTable;
-use ::tables::system_rows::abilities::{data_types, formats, table_engines};
+use ::tables::system_rows::abilities::{build_options, data_types, formats, table_engines};
 
-mod build_options;
 mod functions;
 mod settings;
 mod table_functions;
@@ -14,7 +13,9 @@ mod time_zones;
 /// Columns and content of `system.<name>`, if it is one of these.
 pub(super) fn definition(name: &str) -> Option<SystemTable> {
     Some(match name {
-        "build_options" => build_options::TABLE,
+        "build_options" => {
+            SystemTable { columns: build_options::COLUMNS, fill: |_, _, rows| build_options::fill(rows) }
+        }
         "data_type_families" => {
             SystemTable { columns: data_types::COLUMNS, fill: |_, _, rows| data_types::fill(rows) }
         }

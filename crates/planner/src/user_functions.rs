@@ -7,18 +7,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use model::ErrorCode;
+use sql::dialect::{name_of, plain_args};
+use sql::printer::label::label;
+use sql::{
+    AlterCommand, ColumnSpec, CreateSource, Measure, Result, SqlError, Statement, measured_query,
+    parse_expression, printed, printed_query,
+};
 use sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArguments, Ident, LambdaFunction, OneOrManyWithParens, Query,
     Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
 };
-
-use crate::dialect::{name_of, plain_args};
-use crate::parser::{measured_query, parse_expression};
-use crate::printer::label::label;
-use crate::printer::printed::{printed, printed_query};
-use crate::statement::{AlterCommand, ColumnSpec, CreateSource, Statement};
-use lexer::depth::Measure;
-use lexer::error::{Result, SqlError};
 
 /// Elements that the functions of one statement may stand for.
 const ELEMENTS_MAX: usize = 100_000;
@@ -361,7 +359,7 @@ mod tests {
             ];
             known.iter().find(|(known, _)| *known == name).map(|(_, lambda)| Arc::from(*lambda))
         };
-        let query = crate::parser::parse_query(text).unwrap();
+        let query = sql::parse_query(text).unwrap();
         match with_functions(&query, &lambdas) {
             Ok(Some((query, _))) => printed_query(&query),
             Ok(None) => "nothing".to_owned(),
