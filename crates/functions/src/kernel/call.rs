@@ -3,9 +3,8 @@
 //! Invariant: a constant argument has one row, every other one has `rows`. Reading row `i` of an argument goes
 //! through [`Arg::row`], which knows that.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
@@ -105,8 +104,6 @@ pub struct SessionValues {
     pub query_id: Arc<str>,
     /// Source of `rand()` and `generateUUIDv4()`.
     pub random: Arc<RandomStream>,
-    /// Where the calls of `rowNumberInAllBlocks` are.
-    pub row_numbers: Arc<RowNumbers>,
     /// By which `sleep` waits; without one it does not.
     pub clock: Option<Arc<dyn Clock>>,
 }
@@ -124,7 +121,6 @@ impl Default for SessionValues {
             version: CLAIMED_VERSION.into(),
             query_id: "".into(),
             random: Arc::new(RandomStream::new(0)),
-            row_numbers: Arc::default(),
             clock: None,
         }
     }
@@ -142,23 +138,6 @@ impl SessionValues {
 pub fn parse_zone(name: &str) -> Result<Tz, FunctionError> {
     name.parse::<Tz>()
         .map_err(|_| FunctionError::new(ErrorCode::BAD_ARGUMENTS, format!("cannot load time zone {name}")))
-}
-
-/// How many rows each call of a statement that numbers them has numbered so far.
-#[derive(Debug, Default)]
-pub struct RowNumbers {
-    by_call: Mutex<HashMap<i64, u64>>,
-}
-
-impl RowNumbers {
-    /// The first of so many numbers that nobody else gets of this call.
-    pub(crate) fn take(&self, call: i64, rows: u64) -> u64 {
-        let mut by_call = self.by_call.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = by_call.entry(call).or_insert(0);
-        let first = *next;
-        *next = first.saturating_add(rows);
-        first
-    }
 }
 
 /// Numbers that look random and follow from a seed, for any number of threads ([`model::mix64`]).

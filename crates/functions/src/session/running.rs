@@ -1,7 +1,6 @@
 //! Numbers and differences of rows by the order in which they come.
 //!
-//! Invariant: differences and neighbours are of rows of one block; the numbers of one call go on from block to block of its
-//! statement. None of these is folded.
+//! Invariant: differences and neighbours are of rows of one block. None of these is folded.
 
 use arrow::array::{ArrayRef, UInt64Array};
 use arrow::compute::{cast, concat, take};
@@ -19,20 +18,9 @@ use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
 use crate::kernel::types::{is_float, supertype};
 
-/// The planner numbers the calls of a statement by an argument, so that each counts its own rows.
-fn numbered_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    match args.first() {
-        Some(arg) if arg.constant.is_none() || !arg.column_type.is_integer() => {
-            Err(FunctionError::illegal_type(&arg.column_type, "rowNumberInAllBlocks"))
-        }
-        _ => Ok(ColumnType::UInt64),
-    }
-}
-
+/// In a statement the planner makes a window of it: here it knows the rows of one block.
 fn numbered(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let which = if call.args.is_empty() { 0 } else { call.ints(0)?.get(0) };
-    let first = call.session.row_numbers.take(which, u64_of(call.rows));
-    call.each::<UInt64Type>(|row| Ok(first + u64_of(row)))
+    call.each::<UInt64Type>(|row| Ok(u64_of(row)))
 }
 
 fn difference_type(
@@ -128,7 +116,7 @@ fn neighbor(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     vec![
-        ScalarFunction::new("rowNumberInAllBlocks", 0..=1, numbered_type, numbered).volatile().doc(
+        ScalarFunction::new("rowNumberInAllBlocks", 0..=0, |_| Ok(ColumnType::UInt64), numbered).volatile().doc(
             "rowNumberInAllBlocks()",
             "The place of the row among all rows, from 0.",
             "rowNumberInAllBlocks() -> 0",

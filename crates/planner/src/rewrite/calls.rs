@@ -19,7 +19,7 @@ use crate::rewrite::aliases::resolve;
 use crate::rewrite::distinct::counted_by;
 use crate::rewrite::grouping_sets::{GROUPING, present};
 use crate::rewrite::lower::{nested, not, operation};
-use crate::rewrite::windows::{ROW_NUMBERS, in_frame};
+use crate::rewrite::windows::{ROW_NUMBERS, in_frame, row_numbers};
 use crate::scalar::adapter::CAST;
 use crate::scalar::attached::SIMPLE;
 use crate::time_formats::{takes_format, with_minutes};
@@ -89,7 +89,7 @@ impl Rewriter {
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), args.as_slice()) {
             _ if name == "arrayJoin" => return self.array_join(args),
-            _ if name == ROW_NUMBERS && args.is_empty() => return Ok(self.numbered_call()),
+            _ if name == ROW_NUMBERS && args.is_empty() => return Ok(row_numbers()),
             // DataFusion's grammar reads a call of that name without arguments as its own.
             ("map", []) => {
                 let nothing = call(CAST, vec![call("array", vec![]), text("Array(String)")]);

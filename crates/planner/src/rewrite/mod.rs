@@ -106,8 +106,6 @@ pub(crate) struct Rewriter {
     subqueries: usize,
     /// How many aliases the current expression stands in the place of, one in the other.
     replacing: usize,
-    /// How many calls there were so far that number rows.
-    numbered_calls: usize,
     /// Parameters of the lambdas around the current expression.
     frames: Vec<lambdas::Frame>,
 }

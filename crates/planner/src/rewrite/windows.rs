@@ -2,7 +2,7 @@
 //!
 //! Invariant: no window that comes out names another.
 
-use sql::dialect::{call, number};
+use sql::dialect::{call, number, text};
 use sql::{Result, SqlError};
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, NamedWindowDefinition, NamedWindowExpr, Value, WindowFrame,
@@ -13,6 +13,7 @@ use crate::rewrite::Rewriter;
 use crate::rewrite::calls::{arguments, with_call};
 use crate::rewrite::lower::{nested, operation};
 use crate::rewrite::order::window_key;
+use crate::scalar::adapter::CAST;
 
 /// The function whose calls count the rows that they were asked for.
 pub(crate) const ROW_NUMBERS: &str = "rowNumberInAllBlocks";
@@ -35,6 +36,13 @@ pub(crate) fn in_frame(name: &str) -> Option<&'static str> {
     }
 }
 
+/// The place of a row among all rows, from 0. As a window it is computed once, also where only some rows need it.
+pub(crate) fn row_numbers() -> Expr {
+    let all = WindowSpec { window_name: None, partition_by: vec![], order_by: vec![], window_frame: None };
+    let place = with_call("row_number", vec![], |call| call.over = Some(WindowType::WindowSpec(all)));
+    call(CAST, vec![operation(nested(place), BinaryOperator::Minus, number("1")), text("UInt64")])
+}
+
 impl Rewriter {
     pub(crate) fn windowed(&mut self, name: &str, function: Function) -> Result<Expr> {
         let mut args = self.values(arguments(&function)?)?;
@@ -53,12 +61,6 @@ impl Rewriter {
         let there = windowed(vec![number("1"), distance, number("0")], None);
         let is_there = operation(nested(there), BinaryOperator::Eq, number("1"));
         Ok(call("if", vec![is_there, windowed(args, null_treatment), default]))
-    }
-
-    /// A call that knows which one of the statement it is.
-    pub(crate) fn numbered_call(&mut self) -> Expr {
-        self.numbered_calls += 1;
-        call(ROW_NUMBERS, vec![number(self.numbered_calls.to_string())])
     }
 
     /// A row before or behind is in the frame when the frame has no end there: then the frame plays no part.
