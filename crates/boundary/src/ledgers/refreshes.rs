@@ -40,6 +40,8 @@ pub struct Refreshed {
     pub written_bytes: u64,
     /// Runs that failed since the last one that did not.
     pub failed: u64,
+    /// Attempts of the run that is due which another change came before.
+    pub lost: u32,
     /// When the next one may begin behind one that failed, in milliseconds since 1970.
     pub not_before_ms: u64,
     pub error: Option<Error>,
@@ -115,11 +117,23 @@ impl Refreshes {
             (known.read_rows, known.read_bytes) = (progress.read_rows(), progress.read_bytes());
             (known.written_rows, known.written_bytes) = (progress.written_rows(), progress.written_bytes());
         }
-        known.not_before_ms = not_before_ms;
+        (known.lost, known.not_before_ms) = (0, not_before_ms);
         match outcome {
             Ok(()) => (known.failed, known.error) = (0, None),
             Err(error) => (known.failed, known.error) = (known.failed + 1, Some(error)),
         }
+        drop(views);
+        self.changed.notify_waiters();
+    }
+
+    /// Another change came before what the run committed: it begins again from there, if it is due still. An attempt that was
+    /// asked for stays asked for.
+    pub fn put_back(&self, view: TableId, was_asked: bool) {
+        let mut views = self.views.lock();
+        let known = views.known.entry(view).or_default();
+        known.running = None;
+        known.lost += 1;
+        known.is_asked |= was_asked;
         drop(views);
         self.changed.notify_waiters();
     }

@@ -42,7 +42,7 @@ pub(crate) fn round(services: &Arc<Services>) -> Result<bool, Error> {
         }
         let execution = Execution::of_view(services, snapshot.clone(), &view.def);
         if services.refreshes.begin(view.def.id, &execution.progress) {
-            run(services, &execution, view, &refresh, known.failed);
+            run(services, &execution, view, &refresh, &known);
             return Ok(true);
         }
     }
@@ -69,15 +69,19 @@ fn is_due(
         && awaited(snapshot, refresh, last.as_ref(), if due == 0 { now_ms } else { due }).is_empty()
 }
 
-/// Runs the view, and notes how that went. One that fails is tried again a few times before its next slot.
+/// Attempts of one run that may lose against other changes of the view before that is its failure.
+const LOST_MAX: u32 = 10;
+
+/// Runs the view, and notes how that went. One that fails is tried again a few times before its next slot; one that lost against
+/// another change, as a definition given on another server, says nothing about the view and begins again from what is newest.
 fn run(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     view: &Arc<TableState>,
     refresh: &Refresh,
-    failed: u64,
+    known: &Refreshed,
 ) {
-    let (id, begun_ms) = (view.def.id, services.now_ms());
+    let (id, begun_ms, failed) = (view.def.id, services.now_ms(), known.failed);
     let account = Some(Arc::clone(&execution.account));
     let runtime = tokio::runtime::Handle::current();
     let work = meter::metered(account, refreshed(services, execution, view, (refresh, begun_ms)));
@@ -86,6 +90,9 @@ fn run(
         services.wake.notify_waiters();
         return;
     };
+    if error.kind == ErrorKind::Conflict && known.lost < LOST_MAX {
+        return services.refreshes.put_back(id, known.is_asked);
+    }
     let error = execution.without_secrets(&services.config, error);
     services.note_error(&error, &Whose::default());
     let is_last = failed >= refresh.retries.count || error.kind == ErrorKind::Cancelled;
