@@ -11,8 +11,10 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, read};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use host::{Host, Runtimes};
 
+use crate::batch::{Script, StatementArgs};
 use crate::failure::Failure;
-use crate::local::{Script, output_format};
+use crate::local::output_format;
+use crate::options::Setting;
 use crate::remote::{Address, Remote};
 use crate::runner::Runner;
 use crate::terminal;
@@ -24,9 +26,8 @@ const SECURE_PORT: u16 = 8443;
 
 #[derive(Args, Debug)]
 pub(crate) struct ClientArgs {
-    /// Statements to run, separated by semicolons
-    #[arg(short, long)]
-    query: Vec<String>,
+    #[command(flatten)]
+    statements: StatementArgs,
     /// Name or address of the server
     #[arg(long, default_value = "localhost")]
     host: String,
@@ -45,11 +46,8 @@ pub(crate) struct ClientArgs {
     #[arg(short, long)]
     database: Option<String>,
     /// Format of answers that name none [default: PrettyCompact at a terminal, TabSeparated otherwise]
-    #[arg(short, long)]
+    #[arg(short, long, visible_alias = "output-format")]
     format: Option<String>,
-    /// Print the error of a statement that fails and go on with the next
-    #[arg(long)]
-    ignore_error: bool,
     /// Print the closing line of each statement even when nobody is at the terminal
     #[arg(long)]
     stats: bool,
@@ -72,7 +70,12 @@ impl fmt::Debug for Secret {
 }
 
 /// The command.
-pub(crate) fn run(args: &ClientArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
+pub(crate) fn run(
+    args: &ClientArgs,
+    settings: &[Setting],
+    host: &Host,
+    runtimes: &Runtimes,
+) -> Result<(), Failure> {
     let format = output_format(args.format.as_deref())?;
     let address = Address {
         host: args.host.clone(),
@@ -82,7 +85,7 @@ pub(crate) fn run(args: &ClientArgs, host: &Host, runtimes: &Runtimes) -> Result
         password: password(args)?,
     };
     let remote = Remote::new(&address, &host.random)?;
-    let script = Script::new(&args.query, args.database.as_deref(), args.ignore_error);
+    let script = Script::new(&args.statements, args.database.as_deref(), settings)?;
     let runner = Runner::of_server(remote, host, format, args.stats || script.is_interactive());
     if script.is_interactive() {
         // Somebody who cannot get in is told before typing a statement.

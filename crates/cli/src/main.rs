@@ -14,6 +14,9 @@ mod restore;
 mod shell;
 mod configuration;
 mod docs;
+mod options;
+mod input;
+mod batch;
 mod local;
 mod serve_file;
 mod serve;
@@ -23,7 +26,7 @@ mod demo;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use host::{Host, Runtimes};
 use lab::{bench_insert, endpoint, fault_proxy, generate, journal_writers};
 
@@ -78,7 +81,8 @@ enum Command {
 
 fn main() -> ExitCode {
     allocator::keep_freed_memory_a_while();
-    match run(&Cli::parse().command) {
+    let (arguments, settings) = options::split(&Cli::command(), std::env::args_os());
+    match run(&Cli::parse_from(arguments).command, &settings) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::note(&failure.to_string());
@@ -87,16 +91,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: &Command) -> Result<(), Failure> {
+fn run(command: &Command, settings: &[options::Setting]) -> Result<(), Failure> {
     let host = Host::system(host::process::total_memory_bytes())?;
     let cores = host::process::cpu_count();
     let runtimes = Runtimes::new(cores, cores)?;
     let ended = match command {
         Command::Demo(args) => demo::run(args, &host, &runtimes),
-        Command::Local(args) => local::run(args, &host, &runtimes),
+        Command::Local(args) => local::run(args, settings, &host, &runtimes),
         Command::Server(args) => serve::run(args, &host, &runtimes),
         Command::PasswordVerifier => serve::print_verifier(&host),
-        Command::Client(args) => client::run(args, &host, &runtimes),
+        Command::Client(args) => client::run(args, settings, &host, &runtimes),
         Command::Generate { what } => generate::run(what, &host, runtimes.io()).map_err(Failure::from),
         Command::Inspect(args) => inspect::run(args, &host),
         Command::Restore(args) => restore::run(args, &host),

@@ -199,6 +199,11 @@ fn five_thousand_statements_have_the_answers_of_clickhouse() {
 }
 
 #[test]
+fn what_people_type_for_clickhouse_local_works() {
+    run_with_binary("json", "local/local.py", &[]);
+}
+
+#[test]
 fn odd_and_broken_files_are_read_or_refused() {
     run_with_binary("json", "oracle/odd_files.py", &[]);
 }

@@ -26,14 +26,18 @@ pub trait Step: Clone + Send + Sync + 'static {
     /// Of the node.
     const NAME: &'static str;
 
-    /// Writes the node's line in a plan.
-    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    /// Writes the node's line in a plan: its name, where it has nothing more to say.
+    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAME)
+    }
 
-    /// What holds of the rows that come out.
+    /// What holds of the rows that come out: what held of those that came in, where nothing else is said.
     ///
     /// # Errors
     /// The step cannot be done over this input.
-    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>>;
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
+        Ok(Arc::clone(input.properties()))
+    }
 
     /// How the input must be divided.
     fn distribution(&self) -> Distribution {

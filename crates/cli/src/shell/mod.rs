@@ -3,6 +3,8 @@
 //! A statement may span lines; Enter runs it once it ends with a semicolon. Invariant: an error of a statement is shown
 //! and forgotten, only the end of the input ends the shell.
 
+mod shortcuts;
+mod colours;
 mod words;
 
 use std::borrow::Cow;
@@ -12,7 +14,7 @@ use engine::{is_blank, masked, next_statement};
 use host::Runtimes;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
+use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper, Hinter};
@@ -21,6 +23,7 @@ use crate::failure::Failure;
 use crate::runner::{Runner, Stop};
 use crate::script::statements;
 use crate::terminal;
+use shortcuts::{HELP, Shortcut, shortcut};
 use words::Words;
 
 const PROMPT: &str = "gristmill :) ";
@@ -43,7 +46,7 @@ pub(crate) fn run(runner: &Runner, runtimes: &Runtimes) -> Result<(), Failure> {
         let _ = editor.load_history(path);
     }
     terminal::note(&format!(
-        "gristmill {}. Statements end with a semicolon; Tab completes, ctrl-C cancels, ctrl-D leaves.",
+        "gristmill {}. Statements end with a semicolon; help tells more, Tab completes, ctrl-C cancels, ctrl-D leaves.",
         env!("CARGO_PKG_VERSION")
     ));
     loop {
@@ -53,6 +56,14 @@ pub(crate) fn run(runner: &Runner, runtimes: &Runtimes) -> Result<(), Failure> {
             Ok(text) => {
                 // The history is a file: what may be a credential does not get there.
                 editor.add_history_entry(masked(text.trim_end()))?;
+                let text = match shortcut(&text) {
+                    Some(Shortcut::Help) => {
+                        terminal::note(HELP);
+                        continue;
+                    }
+                    Some(Shortcut::Statement(statement)) => statement,
+                    None => text,
+                };
                 if !runtimes.block_on(run_all(runner, &text)) {
                     break;
                 }
@@ -123,12 +134,23 @@ impl Completer for Assistant {
 impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let text = context.input();
-        let complete = is_blank(text) || is_farewell(text) || next_statement(text, false).is_some();
+        let complete = is_blank(text)
+            || is_farewell(text)
+            || shortcut(text).is_some()
+            || next_statement(text, false).is_some();
         Ok(if complete { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
     }
 }
 
 impl Highlighter for Assistant {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        Cow::Owned(colours::coloured(line, words::is_keyword))
+    }
+
+    fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
+        kind != CmdKind::MoveCursor
+    }
+
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
         Cow::Owned(format!("\x1b[1;34m{prompt}\x1b[0m"))
     }

@@ -1,4 +1,4 @@
-//! What Tab offers: keywords, databases, tables, columns, functions, settings.
+//! What Tab offers: keywords, databases, tables, columns, functions, settings; behind FROM and the like tables alone.
 //!
 //! Invariant: sorted, each word once; a failed look-up only means fewer offers.
 
@@ -19,10 +19,17 @@ TABLES DATABASES USE SET OPTIMIZE FINAL SYSTEM STOP START MERGES EXPLAIN INTO OU
 CSV CSVWithNames JSON JSONEachRow Vertical Parquet Nullable LowCardinality String DateTime DateTime64 Date Decimal \
 Array Map Tuple UInt8 UInt16 UInt32 UInt64 Int8 Int16 Int32 Int64 Float32 Float64";
 
-const NAMES: [&str; 6] = [
+/// Behind them stands a table.
+const BEFORE_TABLES: [&str; 6] = ["from", "join", "into", "table", "describe", "desc"];
+
+/// Tables of the current database, then of others.
+const TABLES: [&str; 2] = [
+    "SELECT name FROM system.tables WHERE database = currentDatabase()",
+    "SELECT database || '.' || name FROM system.tables WHERE lower(database) != 'information_schema'",
+];
+
+const NAMES: [&str; 4] = [
     "SELECT name FROM system.databases",
-    "SELECT name FROM system.tables",
-    "SELECT 'system.' || name FROM system.tables WHERE database = 'system'",
     "SELECT DISTINCT name FROM system.columns WHERE lower(database) NOT IN ('system', 'information_schema')",
     "SELECT name FROM system.functions",
     "SELECT name FROM system.settings",
@@ -31,19 +38,37 @@ const NAMES: [&str; 6] = [
 #[derive(Debug, Default)]
 pub(super) struct Words {
     sorted: BTreeSet<String>,
+    tables: BTreeSet<String>,
+}
+
+/// Whether a word is one of those that statements are made of.
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.split_whitespace().any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
 /// Asks the database for its names.
 pub(super) async fn load(runner: &Runner) -> Words {
-    let mut words = Words { sorted: KEYWORDS.split_whitespace().map(str::to_owned).collect() };
+    let keywords = KEYWORDS.split_whitespace().map(str::to_owned);
+    let mut words = Words { sorted: keywords.collect(), tables: BTreeSet::new() };
     for query in NAMES {
-        for batch in runner.rows(query).await.unwrap_or_default() {
-            if let Ok(names) = ArrayFormatter::try_new(batch.column(0), &FormatOptions::default()) {
-                words.sorted.extend((0..batch.column(0).len()).map(|row| names.value(row).to_string()));
-            }
+        words.sorted.extend(names(runner, query).await);
+    }
+    for query in TABLES {
+        words.tables.extend(names(runner, query).await);
+    }
+    words.sorted.extend(words.tables.iter().cloned());
+    words
+}
+
+/// The first column of an answer.
+async fn names(runner: &Runner, query: &str) -> Vec<String> {
+    let mut found = vec![];
+    for batch in runner.rows(query).await.unwrap_or_default() {
+        if let Ok(names) = ArrayFormatter::try_new(batch.column(0), &FormatOptions::default()) {
+            found.extend((0..batch.column(0).len()).map(|row| names.value(row).to_string()));
         }
     }
-    words
+    found
 }
 
 impl Words {
@@ -54,10 +79,13 @@ impl Words {
             .rfind(|c| !is_name(c))
             .map_or(0, |at| at + typed[at..].chars().next().map_or(1, char::len_utf8));
         let prefix = typed[start..].to_lowercase();
-        if prefix.is_empty() {
+        let before = typed[..start].split_whitespace().next_back().unwrap_or_default().to_lowercase();
+        let is_table = BEFORE_TABLES.contains(&before.as_str());
+        if prefix.is_empty() && !is_table {
             return (start, Vec::new());
         }
-        let offers = self.sorted.iter().filter(|word| word.to_lowercase().starts_with(&prefix));
+        let words = if is_table { &self.tables } else { &self.sorted };
+        let offers = words.iter().filter(|word| word.to_lowercase().starts_with(&prefix));
         (start, offers.take(OFFERS_MAX).cloned().collect())
     }
 }
@@ -68,12 +96,24 @@ mod tests {
 
     #[test]
     fn the_last_word_is_completed() {
-        let words =
-            Words { sorted: ["SELECT", "SETTINGS", "posts", "system.parts"].map(str::to_owned).into() };
+        let words = Words {
+            sorted: ["SELECT", "SETTINGS", "posts", "system.parts"].map(str::to_owned).into(),
+            tables: ["posts", "system.parts"].map(str::to_owned).into(),
+        };
         assert_eq!(words.complete("se"), (0, vec!["SELECT".to_owned(), "SETTINGS".to_owned()]));
         assert_eq!(words.complete("SELECT * FROM po"), (14, vec!["posts".to_owned()]));
         assert_eq!(words.complete("from system.p"), (5, vec!["system.parts".to_owned()]));
         assert_eq!(words.complete("é po").1, ["posts"]);
         assert_eq!(words.complete("select "), (7, vec![]));
+    }
+
+    #[test]
+    fn tables_are_offered_where_tables_stand() {
+        let words = Words {
+            sorted: ["SELECT", "SETTINGS", "posts"].map(str::to_owned).into(),
+            tables: ["posts", "sums"].map(str::to_owned).into(),
+        };
+        assert_eq!(words.complete("select 1 FROM "), (14, vec!["posts".to_owned(), "sums".to_owned()]));
+        assert_eq!(words.complete("insert into s"), (12, vec!["sums".to_owned()]));
     }
 }

@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::UInt64Type;
 use model::ColumnType;
-use model::saturating::u64_of;
+use model::saturating::{u64_of, usize_of};
 
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
 use super::quantiles::levels;
@@ -42,8 +42,8 @@ struct Row {
     hash: u32,
 }
 
-/// The rows whose hashes end in as many zeros as it takes for there to be few enough.
-fn sample(group: &Group<'_>) -> Result<Vec<Row>, FunctionError> {
+/// The rows with numbers.
+fn numbers(group: &Group<'_>) -> Result<Vec<Row>, FunctionError> {
     let values: Vec<f64> = match is_time(&group.call.arg(0)?.column_type) {
         true => {
             let numbers = group.call.ints(0)?;
@@ -56,22 +56,47 @@ fn sample(group: &Group<'_>) -> Result<Vec<Row>, FunctionError> {
     };
     let determinators = group.call.converted(1, &ColumnType::UInt64)?;
     let determinators = determinators.as_primitive::<UInt64Type>();
-    let (mut rows, mut zeros): (Vec<Row>, u32) = (Vec::new(), 0);
-    for (at, value) in values.into_iter().enumerate().filter(|(_, value)| !value.is_nan()) {
-        let hash = hash(determinators.value(at));
-        while hash.trailing_zeros() >= zeros && rows.len() >= SAMPLE_MAX && zeros < u32::BITS {
-            zeros += 1;
-            rows.retain(|row| row.hash.trailing_zeros() >= zeros);
-        }
-        if hash.trailing_zeros() >= zeros && rows.len() < SAMPLE_MAX {
-            rows.push(Row { at, value, hash });
-        }
+    let rows = values.into_iter().enumerate().filter(|(_, value)| !value.is_nan());
+    Ok(rows.map(|(at, value)| Row { at, value, hash: hash(determinators.value(at)) }).collect())
+}
+
+/// The rows whose hashes end in as many zeros as it takes for there to be few enough.
+fn sample(group: &Group<'_>) -> Result<Vec<Row>, FunctionError> {
+    let mut rows = numbers(group)?;
+    if let Some(zeros) = zeros_of(&rows) {
+        rows.retain(|row| row.hash.trailing_zeros() >= zeros);
     }
+    rows.truncate(SAMPLE_MAX);
     Ok(rows)
 }
 
+/// How many zeros it takes; `None` where all rows are few enough.
+fn zeros_of(rows: &[Row]) -> Option<u32> {
+    let mut counts = [0; 33];
+    rows.iter().for_each(|row| counts[usize_of(row.hash.trailing_zeros().into())] += 1);
+    let mut left = rows.len();
+    let few = |zeros: &u32| {
+        let is_few = left <= SAMPLE_MAX;
+        left -= counts[usize_of((*zeros).into())];
+        is_few
+    };
+    let zeros = (0..u32::BITS).find(few).unwrap_or(u32::BITS);
+    (zeros > 0).then_some(zeros)
+}
+
+/// What the sample of these rows and any others can be made of: the sample, and of the rows that it leaves out last as many as
+/// show that it has to.
 fn kept(group: &Group<'_>) -> Result<Vec<ArrayRef>, FunctionError> {
-    let places: UInt64Array = sample(group)?.iter().map(|row| Some(u64_of(row.at))).collect();
+    let rows = numbers(group)?;
+    let zeros = zeros_of(&rows).unwrap_or(0);
+    let (mut sampled, mut others): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.hash.trailing_zeros() >= zeros);
+    others.retain(|row| row.hash.trailing_zeros() + 1 == zeros);
+    sampled.truncate(SAMPLE_MAX);
+    others.truncate(SAMPLE_MAX + 1 - sampled.len());
+    let mut places: Vec<u64> = sampled.into_iter().chain(others).map(|row| u64_of(row.at)).collect();
+    places.sort_unstable();
+    let places = UInt64Array::from(places);
     group.call.args.iter().map(|arg| Ok(take(&arg.array, &places, None)?)).collect()
 }
 

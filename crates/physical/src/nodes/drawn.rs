@@ -12,7 +12,6 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchemaRef, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
-use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 
 use crate::unary::{Step, Unary};
 
@@ -75,14 +74,6 @@ pub(crate) struct DrawnExec;
 
 impl Step for DrawnExec {
     const NAME: &'static str = "DrawnExec";
-
-    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DrawnExec")
-    }
-
-    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
-        Ok(Arc::clone(input.properties()))
-    }
 
     fn keeps_order(&self) -> bool {
         true

@@ -5,7 +5,6 @@
 //! Invariant: the rows are the input's, in its order; a statement that holds more than it may gets an error 241 at its next
 //! batch. It is put into a plan when the plan is run, and shown nowhere. Must not know: what the plan does.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -15,7 +14,7 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{ExecutionPlan, PlanProperties, replace_children_if_necessary};
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use functions::row_bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -89,14 +88,6 @@ impl MeteredExec {
 
 impl Step for MeteredExec {
     const NAME: &'static str = "MeteredExec";
-
-    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MeteredExec")
-    }
-
-    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
-        Ok(Arc::clone(input.properties()))
-    }
 
     fn keeps_order(&self) -> bool {
         true

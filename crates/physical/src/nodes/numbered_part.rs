@@ -3,7 +3,6 @@
 //! Invariant: rows come in the order of the part, all of them, with their numbers counted from 0; the plan knows that
 //! they are in its order. Where the plan mixes them, an ORDER BY it brings them back. Must not know: what becomes of them.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
@@ -84,10 +83,6 @@ struct Numbering {
 
 impl Step for Numbering {
     const NAME: &'static str = "NumberingExec";
-
-    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NumberingExec")
-    }
 
     fn properties(&self, _input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
         let mut known = EquivalenceProperties::new(Arc::clone(&self.schema));

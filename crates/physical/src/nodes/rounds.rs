@@ -11,7 +11,7 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
-use datafusion::physical_plan::{ExecutionPlan, PlanProperties, replace_children_if_necessary};
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use model::ErrorCode;
 
 use crate::error::{PhysicalError, into_datafusion};
@@ -48,10 +48,6 @@ impl Step for RoundsExec {
 
     fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RoundsExec: at most {}", self.rounds_max)
-    }
-
-    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
-        Ok(Arc::clone(input.properties()))
     }
 
     fn keeps_order(&self) -> bool {

@@ -3,7 +3,6 @@
 //! DataFusion is not told that they never end: it would refuse to aggregate what a LIMIT below takes of them. Invariant: rows,
 //! their order and their partitions stay as they are. Must not know: what the rows are.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
@@ -15,7 +14,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
-use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 
 use crate::unary::{Step, Unary};
 
@@ -44,14 +43,6 @@ pub(crate) fn builds_from_left(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 impl Step for Endless {
     const NAME: &'static str = "EndlessExec";
-
-    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EndlessExec")
-    }
-
-    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
-        Ok(Arc::clone(input.properties()))
-    }
 
     fn keeps_order(&self) -> bool {
         true

@@ -3,12 +3,10 @@
 //! Least and greatest values in a Parquet file leave NaN out, so they prove nothing about `v != 5`. DataFusion hands conditions of nodes above down to
 //! scans whenever it can, and passes over row groups and pages by them. Invariant: the rows are the input's. Must not know: which conditions.
 
-use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 
 use crate::unary::{Step, Unary};
 
@@ -18,14 +16,6 @@ pub(super) struct Unpruned;
 
 impl Step for Unpruned {
     const NAME: &'static str = "UnprunedExec";
-
-    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "UnprunedExec")
-    }
-
-    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
-        Ok(Arc::clone(input.properties()))
-    }
 
     fn keeps_order(&self) -> bool {
         true

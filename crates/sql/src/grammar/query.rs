@@ -5,6 +5,7 @@ use sqlparser::tokenizer::Token;
 use crate::reader::head::Head;
 use crate::reader::tokens::tokenize;
 use crate::statement::{Described, Explain, ExplainKind, Query, Statement};
+use crate::tables::files::call_files;
 use lexer::error::Result;
 
 /// True before a SELECT in any of its forms.
@@ -19,7 +20,10 @@ pub(crate) fn starts(head: &Head<'_>) -> bool {
 
 /// Reads a query up to its end.
 pub(crate) fn query(head: &mut Head<'_>) -> Result<Query> {
-    head.query().map(Query::from)
+    let start = head.offset();
+    let mut query = head.query()?;
+    call_files(&mut query, head.text_since(start));
+    Ok(Query::from(query))
 }
 
 /// Reads a query of our own making, such as the one that a SHOW stands for.

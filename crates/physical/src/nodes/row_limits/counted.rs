@@ -3,15 +3,14 @@
 //! Invariant: rows of all partitions count together, and nothing is asked of the input once the limit is reached. Must not
 //! know: which step is above.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow::array::RecordBatch;
 use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 use functions::row_bytes;
 use futures::StreamExt;
 use model::saturating::u64_of;
@@ -83,14 +82,6 @@ impl LimitExec {
 
 impl Step for LimitExec {
     const NAME: &'static str = "LimitExec";
-
-    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LimitExec")
-    }
-
-    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
-        Ok(Arc::clone(input.properties()))
-    }
 
     fn keeps_order(&self) -> bool {
         true

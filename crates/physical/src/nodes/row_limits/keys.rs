@@ -5,7 +5,6 @@
 //! that are left out. Must not know: what is made of the keys.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch};
@@ -15,7 +14,7 @@ use datafusion::common::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use futures::StreamExt;
 use model::ErrorCode;
 use model::saturating::u64_of;
@@ -124,14 +123,6 @@ impl Seen {
 
 impl Step for KeysExec {
     const NAME: &'static str = "KeysExec";
-
-    fn shown(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeysExec")
-    }
-
-    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Result<Arc<PlanProperties>> {
-        Ok(Arc::clone(input.properties()))
-    }
 
     fn keeps_order(&self) -> bool {
         true

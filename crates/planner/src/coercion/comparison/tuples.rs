@@ -5,11 +5,11 @@
 
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::utils::conjunction;
-use datafusion::logical_expr::{Expr, Operator};
+use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
 use functions::SessionValues;
 use model::ColumnType;
 
-use super::{Side, binary, by_function, compare};
+use super::{Side, binary, by_function, compare, joins};
 use crate::scalar::adapter::call;
 use aggregates::typing::type_of;
 
@@ -31,6 +31,12 @@ pub(super) fn nested(
         && a.len() == b.len()
         && !a.is_empty()
     {
+        // It may become the key of a join, which looks tuples up whole: that is known when all of the condition is.
+        let whole = binary(left.0.clone(), op, right.0.clone());
+        let is_key = op == Operator::Eq && session.is_none() && joins(&left.0, &right.0);
+        if is_key && whole.get_type(schema).is_ok() {
+            return Ok(whole);
+        }
         return match op {
             Operator::Eq => elements(&a, &b, schema, session),
             Operator::NotEq => Ok(Expr::Not(Box::new(elements(&a, &b, schema, session)?))),
