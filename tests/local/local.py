@@ -34,6 +34,7 @@ CASES = [
     ("a file as the table", ["--file", "rows.csv", "--query", SUM], None, "x\t4\ny\t2\n"),
     ("a file as the table, in short", ["-f", "rows.jsonl", "-q", SUM], None, "x\t1\ny\t2\n"),
     ("a file by its name", ["-q", "SELECT sum(a) FROM 'rows.csv'"], None, "6\n"),
+    ("columns of a file", ["-q", "DESCRIBE TABLE 'rows.csv' FORMAT CSV SETTINGS describe_compact_output = 1"], None, '"a","Nullable(Int64)"\n"b","Nullable(String)"\n'),
     ("files by their names, joined", ["-q", "SELECT count() FROM 'rows.csv' AS l JOIN 'rows.jsonl' AS r ON l.a = r.a"], None, "2\n"),
     ("file()", ["-q", "SELECT count() FROM file('rows.tsv', 'TSV', 'a Int64, b String')"], None, "2\n"),
     ("a format of answers", ["--output-format", "JSONEachRow", "-q", "SELECT 1 AS a"], None, '{"a":1}\n'),

@@ -13,7 +13,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::grammar;
 use crate::reader::head::{Head, whole_expression};
 use crate::reader::tokens::{is_word, tokenize};
-use crate::settings::{SettingEffect, session_settings, table_settings};
+use crate::settings::{SettingDef, SettingEffect, session_settings, table_settings};
 use crate::statement::{
     ConstraintSpec, CreateTable, Outfile, Output, ParsedStatement, SettingChange, Statement,
 };
@@ -181,6 +181,7 @@ fn cut_output(source: &str, base: usize, tokens: &mut Vec<TokenWithSpan>) -> Res
         }
         names.push(change);
     }
+    let inner = std::mem::take(&mut output.settings);
     let creates = starts_with(tokens, &["CREATE"]);
     let sets = starts_with(tokens, &["SET"]);
     while let Some(start) = last_clause(tokens) {
@@ -192,7 +193,23 @@ fn cut_output(source: &str, base: usize, tokens: &mut Vec<TokenWithSpan>) -> Res
         let clause = tokens.split_off(start);
         read_clause(source, base, clause, &mut output)?;
     }
+    refuse_another(&inner, &output.settings)?;
+    let outer = std::mem::replace(&mut output.settings, inner);
+    output.settings.extend(outer);
     Ok(output)
+}
+
+/// What a SELECT inside of the statement sets must not have another value in all of it, if that changes answers.
+fn refuse_another(inner: &[SettingChange], outer: &[SettingChange]) -> Result<()> {
+    for change in inner {
+        let decides = session_settings().get(&change.name).is_some_and(SettingDef::decides_rows);
+        let of_all = outer.iter().rfind(|outer| outer.name == change.name);
+        if decides && of_all.is_some_and(|outer| outer.value != change.value) {
+            let message = format!("setting {} with another value in a SELECT inside", change.name);
+            return Err(SqlError::not_implemented(message));
+        }
+    }
+    Ok(())
 }
 
 fn starts_with(tokens: &[TokenWithSpan], words: &[&str]) -> bool {
@@ -306,9 +323,8 @@ fn opens_clause(word: &Token, first: Option<&Token>, second: Option<&Token>) -> 
 fn read_clause(source: &str, base: usize, clause: Vec<TokenWithSpan>, output: &mut Output) -> Result<()> {
     let mut head = Head::new(source, base, clause)?;
     if head.word("SETTINGS") {
-        // Clauses are cut from the end, so what is read first was written last and wins.
-        let later = std::mem::replace(&mut output.settings, head.settings()?);
-        output.settings.extend(later);
+        // Clauses are cut from the end: what is read last was written first and wins, as in ClickHouse.
+        output.settings.extend(head.settings()?);
     } else if head.word("FORMAT") {
         if output.format.is_some() {
             return Err(head.expected("only one FORMAT clause"));

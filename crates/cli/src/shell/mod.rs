@@ -46,7 +46,7 @@ pub(crate) fn run(runner: &Runner, runtimes: &Runtimes) -> Result<(), Failure> {
         let _ = editor.load_history(path);
     }
     terminal::note(&format!(
-        "gristmill {}. Statements end with a semicolon; help tells more, Tab completes, ctrl-C cancels, ctrl-D leaves.",
+        "gristmill {}. Statements end with a semicolon; Tab completes, help tells more, ctrl-D leaves.",
         env!("CARGO_PKG_VERSION")
     ));
     loop {

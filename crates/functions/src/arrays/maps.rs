@@ -2,7 +2,7 @@
 //!
 //! Invariant: a map is an array of entries, in which a key may stand twice; reading takes the first one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, UInt64Array};
@@ -183,22 +183,14 @@ fn joined(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 }
 
 /// The first map with the values the second has, then what only the second has.
+/// What the changes leave of the first map, and behind it the changes, of a key the first.
 fn updated(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let entries = Entries::of(call, call.result_type)?;
     entries.gathered(call, |row, out| {
-        let mut changes: HashMap<&[u8], usize> =
-            entries.places(1, row).rev().map(|at| (entries.rows.row(at).data(), at)).collect();
-        let own = entries.places(0, row);
-        out.extend(own.clone().map(|at| (at, *changes.get(entries.rows.row(at).data()).unwrap_or(&at))));
-        for at in own {
-            changes.remove(entries.rows.row(at).data());
-        }
-        out.extend(
-            entries
-                .places(1, row)
-                .filter(|at| changes.contains_key(entries.rows.row(*at).data()))
-                .map(|at| (at, at)),
-        );
+        let key = |at: usize| entries.rows.row(at).data().to_vec();
+        let mut changed: HashSet<Vec<u8>> = entries.places(1, row).map(key).collect();
+        out.extend(entries.places(0, row).filter(|at| !changed.contains(&key(*at))).map(|at| (at, at)));
+        out.extend(entries.places(1, row).filter(|at| changed.remove(&key(*at))).map(|at| (at, at)));
     })
 }
 

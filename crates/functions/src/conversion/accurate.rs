@@ -175,7 +175,17 @@ fn strict(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let nests =
         |t: &ColumnType| matches!(t, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_));
     let array = if arg.column_type.is_string() || arg.column_type.value_type() == &ColumnType::Nothing {
-        call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, to)?
+        let read = call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, to)?;
+        // Of a text CAST keeps the lower bits.
+        let exact = match to.is_integer() {
+            true => tried(call, to.value_type())?,
+            false => Arc::clone(&read),
+        };
+        if exact.logical_null_count() > read.logical_null_count() {
+            let message = format!("a text cannot be parsed as {to}: it is out of its range");
+            return Err(FunctionError::new(ErrorCode::CANNOT_PARSE_TEXT, message));
+        }
+        read
     } else if nests(to) || nests(&arg.column_type) {
         call.caster(CastMode::OrNull).column(&arg.array, &arg.column_type, to)?
     } else {

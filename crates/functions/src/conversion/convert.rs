@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
+use arrow::compute::interleave;
 use chrono_tz::Tz;
 use model::{ColumnType, ErrorCode};
 
@@ -352,9 +353,33 @@ fn casts() -> Vec<ScalarFunction> {
 }
 
 fn to_string(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let Ok(zone) = call.texts(1) else { return convert(call, CastMode::Strict, call.result_type) };
+    let Ok(zones) = call.texts(1) else { return convert(call, CastMode::Strict, call.result_type) };
+    let first = zones.get(0).to_owned();
+    if call.arg(1)?.is_constant || (1..call.rows).all(|row| zones.get(row) == first) {
+        return to_string_in(call, first.into());
+    }
+    // Each row in its zone: whole columns, of which each has the rows of one.
+    let mut shown: Vec<(String, ArrayRef)> = vec![];
+    let mut places = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let name = zones.get(row);
+        let known = shown.iter().position(|(zone, _)| zone == name);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                shown.push((name.to_owned(), to_string_in(call, name.into())?));
+                shown.len() - 1
+            }
+        };
+        places.push((at, row));
+    }
+    let columns: Vec<&dyn Array> = shown.iter().map(|(_, column)| column.as_ref()).collect();
+    Ok(interleave(&columns, &places)?)
+}
+
+fn to_string_in(call: &Call<'_>, zone: Arc<str>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
-    let zone: Arc<str> = zone.get(0).into();
+    let _known: Tz = parse_zone(&zone)?;
     let Some(zoned) = in_zone(arg.column_type.value_type(), zone) else {
         let source = arg.column_type.value_type();
         return Err(FunctionError::illegal_type(source, "toString with a time zone"));

@@ -2,13 +2,14 @@
 //!
 //! Invariant: specifiers are MySQL's as ClickHouse reads them: `%i` is the minute, `%M` the month's name.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call};
+use crate::kernel::call::{ArgType, Call, parse_zone};
 use crate::kernel::registry::ScalarFunction;
 use crate::time::calendar::{date_of, day_of_week, day_of_year, iso_week};
 
@@ -97,9 +98,25 @@ fn offset(locals: &Locals, row: usize, out: &mut String) -> Result<(), FunctionE
 }
 
 fn format(call: &Call<'_>) -> Result<arrow::array::ArrayRef, FunctionError> {
-    let locals = Locals::new(call, 0, 2)?;
     let templates = call.texts(1)?;
+    if call.args.get(2).is_some_and(|zone| !zone.is_constant) {
+        return format_in_zones(call);
+    }
+    let locals = Locals::new(call, 0, 2)?;
     call.each_text(|row, out| write_template(templates.get(row), &locals, row, out))
+}
+
+/// Each row in a zone of its own.
+fn format_in_zones(call: &Call<'_>) -> Result<arrow::array::ArrayRef, FunctionError> {
+    let (templates, zones) = (call.texts(1)?, call.texts(2)?);
+    let mut known: HashMap<String, Locals> = HashMap::new();
+    for row in 0..call.rows {
+        let name = zones.get(row);
+        if !known.contains_key(name) {
+            known.insert(name.to_owned(), Locals::within(call, 0, parse_zone(name)?)?);
+        }
+    }
+    call.each_text(|row, out| write_template(templates.get(row), &known[zones.get(row)], row, out))
 }
 
 pub(super) fn write_template(
@@ -160,7 +177,13 @@ fn date_name(call: &Call<'_>) -> Result<arrow::array::ArrayRef, FunctionError> {
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
-    let rule = |args: &[ArgType]| check(args, 0, "formatDateTime").map(|()| ColumnType::String);
+    let rule = |args: &[ArgType]| {
+        check(args, 0, "formatDateTime")?;
+        match args[1..].iter().find(|arg| !arg.column_type.is_string()) {
+            Some(other) => Err(FunctionError::illegal_type(&other.column_type, "formatDateTime")),
+            None => Ok(ColumnType::String),
+        }
+    };
     vec![
         ScalarFunction::new("formatDateTime", 2..=3, rule, format).any_case().aliases(&["DATE_FORMAT"]).doc(
             "formatDateTime(t, format[, zone])",

@@ -4,7 +4,8 @@
 
 use arrow::array::{AsArray, Int64Array};
 use arrow::datatypes::{Date32Type, Int64Type};
-use model::ColumnType;
+use chrono_tz::Tz;
+use model::{ColumnType, ErrorCode};
 
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call, parse_zone};
@@ -34,13 +35,26 @@ pub(super) fn check(args: &[ArgType], index: usize, name: &str) -> Result<(), Fu
 }
 
 impl Locals {
-    /// Argument `index`, in the zone named by argument `zone` if there is one.
+    /// Argument `index`, in the zone named by argument `zone` if there is one, which is the same for all rows.
     pub(super) fn new(call: &Call<'_>, index: usize, zone: usize) -> Result<Locals, FunctionError> {
-        let arg = call.arg(index)?;
         let tz = match call.args.get(zone) {
+            Some(named) if !named.is_constant && call.rows > 1 => {
+                let names = call.texts(zone)?;
+                if (1..call.rows).any(|row| names.get(row) != names.get(0)) {
+                    let message = "the time zone must be the same in all rows";
+                    return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
+                }
+                parse_zone(names.get(0))?
+            }
             Some(_) => parse_zone(call.texts(zone)?.get(0))?,
-            None => zone_of(&arg.column_type, call.session.time_zone),
+            None => zone_of(&call.arg(index)?.column_type, call.session.time_zone),
         };
+        Locals::within(call, index, tz)
+    }
+
+    /// Argument `index` in a zone.
+    pub(super) fn within(call: &Call<'_>, index: usize, tz: Tz) -> Result<Locals, FunctionError> {
+        let arg = call.arg(index)?;
         if arg.column_type.is_string() {
             let read = ColumnType::DateTime64 { precision: 3, time_zone: None };
             let array = call.converted(index, &read)?;

@@ -261,6 +261,13 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
     {
         SystemCommand::DropUncompressedCache
     } else if head.words(&["FLUSH", "LOGS"]) {
+        // Each log is written at once; the names say which of them are waited for.
+        while matches!(head.token(), Token::Word(_)) && !head.peek_word("ON") {
+            head.table_name()?;
+            if *head.token() == Token::Comma {
+                head.advance();
+            }
+        }
         SystemCommand::FlushLogs
     } else {
         let mut named = String::from("SYSTEM");

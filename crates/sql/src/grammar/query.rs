@@ -77,9 +77,15 @@ fn explained_insert(head: &mut Head<'_>, kind: ExplainKind) -> Result<Statement>
     super::insert::with_query(insert, Statement::Query(query))
 }
 
-/// Behind DESCRIBE: `[TABLE] t`, `[TABLE] f(..)`, `[TABLE] (SELECT ..)`.
+/// Behind DESCRIBE: `[TABLE] t`, `[TABLE] f(..)`, `[TABLE] (SELECT ..)`, `[TABLE] 'rows.csv'`.
 pub(crate) fn describe(head: &mut Head<'_>) -> Result<Statement> {
     head.word("TABLE");
+    if let Token::SingleQuotedString(name) = head.token() {
+        let name = name.replace('\\', "\\\\").replace('\'', "\\'");
+        let query = of_text(&format!("SELECT * FROM '{name}'"))?;
+        head.advance();
+        return Ok(Statement::Describe(Described::Query(query)));
+    }
     // `values(..)` is the table function here.
     if starts(head) && !head.peek_word("VALUES") {
         return Ok(Statement::Describe(Described::Query(query(head)?)));

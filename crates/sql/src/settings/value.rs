@@ -3,6 +3,7 @@
 use std::fmt;
 
 use model::ErrorCode;
+use model::calendar::zone::Zone;
 
 use super::known::known_session_settings;
 use super::{SettingDef, SettingKind};
@@ -37,6 +38,9 @@ impl SettingValue {
                 .find(|word| word.eq_ignore_ascii_case(text))
                 .map(|word| Self::Text((*word).to_owned())),
         };
+        if def.name == "session_timezone" && Zone::named(text).is_none() {
+            return Err(SqlError::new(ErrorCode::BAD_ARGUMENTS, format!("invalid time zone: {text}")));
+        }
         read.ok_or_else(|| wrong(def, text))
     }
 
