@@ -27,6 +27,8 @@ pub enum TableEngine {
     StripeLog,
     /// A log whose rows are asked by IN.
     Set,
+    /// A log whose rows are the right side of joins, and what joinGet asks.
+    Join,
     /// Rows live in the process and are gone with it.
     Memory,
     /// The same of a root that several servers share: all of them see the rows, so these are in parts and in the log.
@@ -63,6 +65,7 @@ impl TableEngine {
             TableEngine::TinyLog => "TinyLog",
             TableEngine::StripeLog => "StripeLog",
             TableEngine::Set => "Set",
+            TableEngine::Join => "Join",
             TableEngine::Memory | TableEngine::SharedMemory => "Memory",
             TableEngine::Null => "Null",
             TableEngine::S3 => "S3",
@@ -103,7 +106,8 @@ impl TableEngine {
 
     /// Whether rows are in parts and in the log.
     pub fn keeps_parts(self) -> bool {
-        matches!(self, TableEngine::MergeTree | TableEngine::SharedMemory | TableEngine::Set) || self.is_log()
+        use TableEngine::{Join, MergeTree, Set, SharedMemory};
+        matches!(self, MergeTree | SharedMemory | Set | Join) || self.is_log()
     }
 
     fn is_log(self) -> bool {

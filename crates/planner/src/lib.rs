@@ -36,4 +36,6 @@ pub use lookup::called::named_functions;
 pub use lookup::documentation::{DocumentedFunction, documented_functions};
 pub use manner::{JoinDefault, Manner};
 pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression, shown_name};
+pub use scalar::join_get::{AskedTable, AskedTables, functions_over};
+pub use scalar::lookup::{Lookup, LookupBuilder};
 pub use session::{QueryRules, session_time_zone, with_query_rules, with_session_values};

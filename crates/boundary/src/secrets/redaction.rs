@@ -110,7 +110,8 @@ pub fn shown_engine(def: &TableDef) -> String {
     if def.is_in_old_syntax() {
         return format!("{name}{}", sql::display_expression(def.engine_arguments.text(), def));
     }
-    match def.engine.is_external() || def.engine.is_query() {
+    let is_shown_whole = def.engine.is_external() || def.engine.is_query() || def.engine == TableEngine::Join;
+    match is_shown_whole {
         true => masked(&format!("{name}({})", def.engine_arguments.text())),
         false => name.to_owned(),
     }

@@ -117,7 +117,7 @@ fn facts_out_of_place_are_errors() {
     let error = Rebuild::default().add(&later).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "checkpoint row of kind 77 (unnamed) is not known to format version 14; version 15 is needed"
+        "checkpoint row of kind 77 (unnamed) is not known to format version 15; version 16 is needed"
     );
 }
 

@@ -17,7 +17,7 @@ const MODE: &str = "merge mode";
 const COLUMN: &str = "column definition";
 
 /// Numbers on disk; one is never given to another engine.
-const ENGINES: [(u64, TableEngine); 18] = [
+const ENGINES: [(u64, TableEngine); 19] = [
     (1, TableEngine::MergeTree),
     (2, TableEngine::Memory),
     (3, TableEngine::Null),
@@ -36,11 +36,13 @@ const ENGINES: [(u64, TableEngine); 18] = [
     (16, TableEngine::MaterializedView),
     (17, TableEngine::Distributed),
     (18, TableEngine::SharedMemory),
+    (19, TableEngine::Join),
 ];
 
 /// The oldest format version whose readers know the definition.
 pub fn needs(def: &TableDef) -> u64 {
     match def.engine {
+        TableEngine::Join => 15,
         TableEngine::SharedMemory => 10,
         // Who does not know the function would keep any of the values.
         _ if matches!(def.mode, MergeMode::Aggregating | MergeMode::Coalescing { .. }) => 9,

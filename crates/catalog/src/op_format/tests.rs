@@ -423,6 +423,24 @@ fn bytes_of_version_14_do_not_change() {
     assert_eq!(include_str!("version_14.hex").lines().count(), every_op_of_version_14().len());
 }
 
+/// As [`every_op`], of what version 15 added.
+fn every_op_of_version_15() -> Vec<Op> {
+    let mut joined = table_def(table_id(), "log");
+    (joined.engine, joined.partition_by, joined.order_by) = (TableEngine::Join, Vec::new(), Vec::new());
+    (joined.primary_key_len, joined.engine_arguments) = (0, EngineArguments::new("ANY, LEFT, a"));
+    vec![Op::CreateTable(joined)]
+}
+
+#[test]
+fn bytes_of_version_15_do_not_change() {
+    for (op, expected) in every_op_of_version_15().into_iter().zip(include_str!("version_15.hex").lines()) {
+        let bytes = encode_transaction(&transaction(vec![op.clone()]), 1_700_000_000_123);
+        assert_eq!(hex(&bytes), expected, "{op:?}");
+        assert_eq!(decode_transaction(&bytes).unwrap().ops, [op]);
+    }
+    assert_eq!(include_str!("version_15.hex").lines().count(), every_op_of_version_15().len());
+}
+
 #[test]
 fn a_single_row_costs_few_bytes_beyond_its_payload() {
     let payload = 20;
@@ -434,19 +452,19 @@ fn a_single_row_costs_few_bytes_beyond_its_payload() {
 #[test]
 fn unknown_kinds_are_refused_by_name_and_version() {
     let mut bytes = encode_transaction(&transaction(vec![]), 0).to_vec();
-    bytes[0] = 15;
+    bytes[0] = 16;
     let with_kind = |kind: u8| [bytes.as_slice(), &[kind, 1, 0]].concat();
     assert_eq!(
         decode_transaction(&with_kind(20)).unwrap_err().to_string(),
-        "op of kind 20 (MirrorAt) is not known to format version 14; version 15 is needed"
+        "op of kind 20 (MirrorAt) is not known to format version 15; version 16 is needed"
     );
     assert_eq!(
         decode_transaction(&with_kind(99)).unwrap_err().to_string(),
-        "op of kind 99 (unnamed) is not known to format version 14; version 15 is needed"
+        "op of kind 99 (unnamed) is not known to format version 15; version 16 is needed"
     );
     assert_eq!(
         decode_transaction(&bytes).unwrap_err().to_string(),
-        "transaction needs format version 15, and this program reads up to version 14"
+        "transaction needs format version 16, and this program reads up to version 15"
     );
 }
 

@@ -30,8 +30,8 @@ pub(crate) async fn run(
     optimize: &Optimize,
 ) -> Result<(), Error> {
     let state = table_of(execution, &optimize.table)?;
-    if state.def.engine.names_another() {
-        // There is nothing in it.
+    if state.def.engine.names_another() || (state.def.engine == TableEngine::Join && !optimize.is_final) {
+        // There is nothing in it, or its rows are read as they are anyway.
         return Ok(());
     }
     if state.def.engine != TableEngine::MergeTree {

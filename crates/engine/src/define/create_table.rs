@@ -43,7 +43,7 @@ pub(crate) async fn run(
         let message = format!("table \"{database_name}.{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
-    let def = Arc::new(seen_by_all(services, definition(services, execution, create, database).await?));
+    let def = Arc::new(seen_by_all(services, definition(services, execution, create, database).await?)?);
     if def.engine.is_external() {
         outside::check(&services.config, execution, &def)?;
     }

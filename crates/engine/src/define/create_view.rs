@@ -300,7 +300,7 @@ async fn own_table(
         let message = format!("table \"{name}\" already exists");
         return Err(Error::new(ErrorKind::AlreadyExists, ErrorCode::TABLE_ALREADY_EXISTS, message));
     }
-    let def = seen_by_all(services, table_definition(services, execution, &table, view.database).await?);
+    let def = seen_by_all(services, table_definition(services, execution, &table, view.database).await?)?;
     services.tables.check(&Arc::new(def.clone()))?;
     Ok((Some(def), name))
 }

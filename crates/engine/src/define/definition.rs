@@ -26,6 +26,7 @@ use crate::query::select::plan;
 use crate::resolve::merged::{Merged, kept_arguments, merged_query};
 use crate::resolve::outside;
 use crate::resolve::system::has_table;
+use tables::joined::check_definition;
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
 pub(crate) async fn definition(
@@ -105,14 +106,15 @@ pub(crate) async fn definition(
     with_constraints(with_mode(def, create)?, create)
 }
 
-/// Of a root that others use, too, rows are in the log: what is in the memory of one server the others do not see.
-pub(super) fn seen_by_all(services: &Services, def: TableDef) -> TableDef {
-    match def.engine {
+/// Checked. Of a root that others use, too, rows are in the log: what is in the memory of one server the others do not see.
+pub(super) fn seen_by_all(services: &Services, def: TableDef) -> Result<TableDef, Error> {
+    check_definition(&def)?;
+    Ok(match def.engine {
         TableEngine::Memory if services.sharing.is_some() => {
             TableDef { engine: TableEngine::SharedMemory, ..def }
         }
         _ => def,
-    }
+    })
 }
 
 /// What the engine does with rows of equal key.

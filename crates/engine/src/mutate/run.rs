@@ -58,7 +58,7 @@ pub(crate) async fn run(
     while tries < TRIES_MAX {
         let state = execution.at_newest_snapshot(&services.catalog).table(&mutation.table)?;
         match state.def.engine {
-            TableEngine::MergeTree | TableEngine::SharedMemory => {}
+            TableEngine::MergeTree | TableEngine::SharedMemory | TableEngine::Join => {}
             TableEngine::Memory => return memory::run(services, execution, mutation, &state).await,
             engine => {
                 let message = format!("Mutations are not supported by storage {}", engine.name());

@@ -42,10 +42,9 @@ use crate::context::services::Services;
 use crate::context::session_state::{query_state, session_state};
 use crate::query::spreading::spread;
 use crate::resolve::calls::{Resolved, Wanted, resolve_calls};
-use crate::resolve::finals::with_finals;
 use crate::resolve::outside::{resolve_tables, tables_in};
 use crate::resolve::schemas::external_name;
-use crate::resolve::schemas::{CALLS, StatementCatalog};
+use crate::resolve::schemas::{CALLS, StatementCatalog, provider_of};
 use crate::resolve::views::expanded;
 use boundary::stack_room::Roomy;
 use sinks::frozen::KnownSource;
@@ -53,6 +52,8 @@ use tables::calls::computed;
 use tables::calls::file_filters::of_calls;
 use tables::calls::setting_calls::with_values;
 use tables::calls::target_types::{ask, of_insert};
+use tables::finals::{Known, with_finals};
+use tables::joined::{JoinsOfStatement, check_joins};
 use tables::labels;
 use tables::reserved::{HERE, is_derived};
 use tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
@@ -188,6 +189,8 @@ async fn plan_written(
         manner: planner::Manner::of(&execution.settings),
         expanded_elements_max: execution.settings.get_u64("max_expanded_ast_elements"),
     };
+    let find = |name: &TableName| execution.table(name).ok().map(|state| Arc::clone(&state.def));
+    check_joins(&query.ast, (&rules.manner, execution.settings.get_bool("join_use_nulls")), &find)?;
     let mut prepared = planner::prepare(query, &rules)?;
     with_values(&mut prepared.ast, &execution.settings)?;
     let uses_target = execution.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
@@ -261,23 +264,37 @@ async fn plan_once(
     let mut asts: Vec<Query> =
         [Some(&prepared.ast), prepared.totals.as_ref()].into_iter().flatten().cloned().collect();
     asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
-    asts.iter_mut().try_for_each(|ast| with_finals(execution, ast))?;
+    let find = |name: &TableName| execution.table(name).ok().map(|state| Arc::clone(&state.def));
+    let everywhere = execution.settings.get_bool("final");
+    let known = Known { find: &find, current_database: &execution.current_database, everywhere };
+    asts.iter_mut().try_for_each(|ast| with_finals(known, ast))?;
     asts.iter_mut().for_each(|ast| ask(ast, &resolved.asked));
     let tables = std::mem::take(&mut resolved.tables);
     let catalog: Arc<dyn CatalogProviderList> =
         Arc::new(StatementCatalog::new(Arc::clone(services), Arc::clone(execution), tables));
     let functions = asts.iter().flat_map(planner::named_functions).collect();
-    let mut state =
-        query_state(services, execution, &functions)?.with_catalog_list(Arc::clone(&catalog)).build();
+    let joins = joins_of(services, execution);
+    let mut state = query_state(services, execution, &functions)?;
+    state.scalar_functions().get_or_insert_default().extend(planner::functions_over(&joins));
+    let mut state = state.with_catalog_list(Arc::clone(&catalog)).build();
     let mut plans = plans_of(execution, &mut state, &asts).await;
     if plans.iter().any(Result::is_err) {
         // A function may be asked for that is written in another way than as a call; and the message names the nearest of all.
-        state = session_state(services, execution)?.with_catalog_list(catalog).build();
+        let mut all = session_state(services, execution)?;
+        all.scalar_functions().get_or_insert_default().extend(planner::functions_over(&joins));
+        state = all.with_catalog_list(catalog).build();
         plans = plans_of(execution, &mut state, &asts).await;
     }
     let mut plans = plans.into_iter();
     let logical = plans.next().unwrap_or_else(|| Err(Error::internal("a query without a plan")));
     Ok(Planned { state, logical, totals: plans.next(), resolved })
+}
+
+/// The tables that joinGet may ask.
+fn joins_of(services: &Arc<Services>, execution: &Arc<Execution>) -> Arc<dyn planner::AskedTables> {
+    let (finding, services, reading) = (Arc::clone(execution), Arc::clone(services), Arc::clone(execution));
+    let find = move |name: &TableName| finding.table(name);
+    JoinsOfStatement::new(find, move |state| provider_of(&services, &reading, state))
 }
 
 async fn plans_of(

@@ -7,7 +7,6 @@ pub(crate) mod function_tables;
 pub(crate) mod system;
 pub(crate) mod materialized;
 pub(crate) mod read_by_views;
-pub(crate) mod finals;
 pub(crate) mod schemas;
 pub(crate) mod calls;
 pub(crate) mod outside;

@@ -23,9 +23,10 @@ use physical::provider::table::{MergeTreeTable, OlderRows};
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::context::session_state::{CATALOG, statement_state};
-use crate::resolve::finals::SUFFIX;
 use crate::resolve::system;
 use tables::alias_columns::{has_alias, with_aliases};
+use tables::finals::SUFFIX;
+use tables::joined;
 use tables::reserved::{HERE, INFORMATION_SCHEMA, REWRITTEN, SYSTEM, is_derived};
 
 /// Sources of one statement: placeholder name to table. They stand in this schema.
@@ -232,10 +233,20 @@ pub(crate) fn provider_of(
 ) -> Result<Arc<dyn TableProvider>> {
     let def = Arc::clone(&table.def);
     let stored = provider_of_stored(services, execution, table)?;
-    if !has_alias(&def) {
-        return Ok(stored);
+    aliased(services, execution, &def, joined::read(&def, stored).map_err(into_datafusion)?)
+}
+
+/// Rows with their ALIAS columns.
+fn aliased(
+    services: &Services,
+    execution: &Execution,
+    def: &TableDef,
+    rows: Arc<dyn TableProvider>,
+) -> Result<Arc<dyn TableProvider>> {
+    if !has_alias(def) {
+        return Ok(rows);
     }
-    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, stored)
+    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, def, rows)
 }
 
 /// A table with rows of equal key made one.
@@ -251,10 +262,7 @@ fn final_of(
     let stored = MergeTreeTable::new(state, execution.snapshot.seq(), Arc::clone(&services.memtables), older);
     let masks = execution.settings.get_bool("final_masks").then(|| Arc::clone(&services.masks));
     let stored = Arc::new(FinalTable::new(stored, FinalRead { table, splits_partitions, masks }));
-    if !has_alias(&def) {
-        return Ok(stored);
-    }
-    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, &def, stored)
+    aliased(services, execution, &def, stored)
 }
 
 /// Rows on their way into a table as if they were all of it.
@@ -265,17 +273,16 @@ fn block(
     rows: &[RecordBatch],
 ) -> Result<Arc<dyn TableProvider>> {
     let rows: Arc<dyn TableProvider> = Arc::new(MemTable::try_new(def.arrow_schema(), vec![rows.to_vec()])?);
-    if !has_alias(def) {
-        return Ok(rows);
-    }
-    with_aliases(&statement_state(services, execution).map_err(into_datafusion)?, def, rows)
+    aliased(services, execution, def, rows)
 }
 
 /// What is written anew, with its ALIAS columns, and the numbers of its rows if they are asked for.
 fn rewritten(services: &Services, execution: &Execution, of: &Rewritten) -> Result<Arc<dyn TableProvider>> {
     let (def, stored) = match of {
         Rewritten::Part { state, is_numbered: false } => {
-            return provider_of(services, execution, Arc::clone(state));
+            // All rows that are stored, also of a table that shows fewer.
+            let stored = provider_of_stored(services, execution, Arc::clone(state))?;
+            return aliased(services, execution, &state.def, stored);
         }
         Rewritten::Part { state, .. } => {
             (&state.def, provider_of_stored(services, execution, Arc::clone(state))?)

@@ -14,6 +14,7 @@ pub(crate) mod array_join;
 mod cells;
 mod asof;
 mod cut;
+pub mod join_table;
 mod fill;
 pub mod metered;
 pub mod rounds;

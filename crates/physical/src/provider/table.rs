@@ -66,9 +66,14 @@ impl MergeTreeTable {
         MergeTreeTable { state, schema, seq, memtables, older }
     }
 
-    /// Whether rows are to come in the order of insertion: of a log, unless it is so large that several threads read it.
+    /// Whether rows are to come in the order of insertion: of a log, unless it is so large that several threads read it; and
+    /// where the order says which row of a key there is.
     fn keeps_order(&self) -> bool {
-        self.state.def.engine != TableEngine::MergeTree && self.state.rows() <= ROWS_IN_ORDER_MAX
+        match self.state.def.engine {
+            TableEngine::MergeTree => false,
+            TableEngine::Join => true,
+            _ => self.state.rows() <= ROWS_IN_ORDER_MAX,
+        }
     }
 
     fn inline_rows(&self) -> Result<Vec<RecordBatch>> {

@@ -39,6 +39,7 @@ use crate::coercion::sort_keys::sort_keys;
 use crate::coercion::windowed::typed_window;
 use crate::scalar::adapter::{call, digested};
 use crate::scalar::attached::{said_once, with_type};
+use crate::scalar::join_get::looked_up;
 use crate::scalar::truth::TRUTH;
 use crate::session::{query_rules, session_values};
 use aggregates::typing::{is_predicate, literal, literal_array, type_of, type_of_field};
@@ -332,6 +333,9 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
 
 /// A call that no other rule is about.
 fn called(function: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
+    if let Some(lookup) = looked_up(&function, schema)? {
+        return Ok(lookup);
+    }
     digested(said_once(arguments(function, schema)?)).map(Expr::ScalarFunction)
 }
 

@@ -8,7 +8,7 @@ use sql::SqlError;
 use sql::settings::edit_distance;
 
 use crate::lookup::documentation::documented_functions;
-use crate::scalar::format_query;
+use crate::scalar::{format_query, join_get};
 use aggregates::naming::{find, parameters_in_front};
 use aggregates::states::finalize;
 
@@ -69,7 +69,7 @@ pub(crate) fn window(name: &str) -> Option<&'static str> {
 
 /// Functions that are this crate's own: what they do needs its parts.
 pub(crate) fn planned_functions() -> impl Iterator<Item = &'static ScalarFunction> {
-    format_query::functions().iter().chain(finalize::functions())
+    format_query::functions().iter().chain(join_get::functions()).chain(finalize::functions())
 }
 
 /// The name of the scalar function that this name, alias or spelling means.

@@ -11,6 +11,7 @@ mod weight;
 mod access;
 mod array_join;
 mod aliases;
+mod asked_tables;
 mod calls;
 mod distinct;
 mod fill;
@@ -71,6 +72,7 @@ pub fn prepare(query: &Query, context: &RewriteContext<'_>) -> Result<Prepared> 
         _ => None,
     };
     let mut rewriter = Rewriter {
+        database: context.current_database.to_owned(),
         manner: context.manner,
         union_default,
         weight: weight::Weight::of(context.expanded_elements_max),
@@ -93,6 +95,8 @@ pub fn prepare_expression(expr: &Expr) -> Result<Expr> {
 pub(crate) struct Rewriter {
     calls: Vec<TableFunctionCall>,
     scopes: Vec<Scope>,
+    /// The current database.
+    database: String,
     manner: Manner,
     union_default: Option<SetQuantifier>,
     /// The next SELECT is the whole result, which alone can have totals.

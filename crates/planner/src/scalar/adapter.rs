@@ -23,6 +23,7 @@ use model::{ColumnType, ErrorCode, Monotonicity};
 
 use super::call_name::{Digest, call_name, digest_of_large, short_name};
 use super::format_query;
+use super::join_get;
 use super::long_calls::may_take_long;
 use super::preimage::preimage;
 use crate::session::session_values;
@@ -191,7 +192,7 @@ impl ScalarUDFImpl for Adapter {
 }
 
 static ALL: LazyLock<Vec<Arc<ScalarUDF>>> = LazyLock::new(|| {
-    let all = functions::all().iter().chain(format_query::functions());
+    let all = functions::all().iter().chain(format_query::functions()).chain(join_get::functions());
     all.map(adapted).collect()
 });
 

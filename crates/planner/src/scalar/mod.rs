@@ -7,6 +7,8 @@ pub(crate) mod preimage;
 pub(crate) mod call_name;
 mod normalized;
 pub(crate) mod format_query;
+pub(crate) mod lookup;
+pub(crate) mod join_get;
 mod long_calls;
 pub(crate) mod adapter;
 pub(crate) mod truth;

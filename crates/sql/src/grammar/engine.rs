@@ -11,6 +11,7 @@ use crate::reader::head::{Head, key_of, whole_expression};
 use crate::statement::{CreateSource, CreateTable, WrittenMode};
 use crate::tables::functions::arguments_of_text;
 use lexer::error::{Result, SqlError};
+use lexer::escape::quote_name;
 
 /// Behind ENGINE.
 pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
@@ -53,6 +54,7 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
             Ok(())
         }
         TableEngine::Distributed => distributed(head, table),
+        TableEngine::Join => joined(head, table),
         engine if engine.is_external() => {
             let text = arguments_text(head)?;
             // Read once here, so that nothing is stored that could not be read later; comments are left out.
@@ -78,6 +80,17 @@ fn distributed(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     let printed: Vec<String> = arguments.iter().map(printed).collect();
     table.engine_arguments = EngineArguments::new(&printed.join(", "));
     head.warnings.push("Distributed is the table behind it: there is one node".to_owned());
+    Ok(())
+}
+
+/// `Join(ANY, LEFT, key[, ..])`: whoever defines the table reads them.
+fn joined(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
+    let argument = |argument: &Expr| match argument {
+        Expr::Identifier(name) => quote_name(&name.value),
+        other => printed(other),
+    };
+    let arguments: Vec<String> = mode_arguments(head)?.iter().map(argument).collect();
+    table.engine_arguments = EngineArguments::new(&arguments.join(", "));
     Ok(())
 }
 
@@ -129,6 +142,7 @@ fn by_name(name: &str) -> Result<TableEngine> {
         "TinyLog" => TableEngine::TinyLog,
         "StripeLog" => TableEngine::StripeLog,
         "Set" => TableEngine::Set,
+        "Join" => TableEngine::Join,
         "Memory" => TableEngine::Memory,
         "Null" => TableEngine::Null,
         "S3" => TableEngine::S3,
@@ -155,7 +169,6 @@ fn by_name(name: &str) -> Result<TableEngine> {
 const KNOWN_ENGINES: &[&str] = &[
     "MergeTree",
     "Log",
-    "Join",
     "Kafka",
     "S3Queue",
     "MySQL",

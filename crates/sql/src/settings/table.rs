@@ -1,6 +1,6 @@
 //! Settings of one table: SETTINGS of CREATE TABLE.
 
-use super::SettingKind::{Bool, Bytes, Float, Seconds, Text, UInt64};
+use super::SettingKind::{Bool, Bytes, Choice, Float, Seconds, Text, UInt64};
 
 super::settings! { TABLE:
 index_granularity               UInt64, "8192", NoEffect, "Rows of a granule; ours are pages of at most 8192 rows.";
@@ -42,5 +42,12 @@ ratio_of_defaults_for_sparse_serialization Float, "0.9375", NoEffect, "Share of 
 replace_long_file_name_to_hash  Bool, "1", NoEffect, "Whether long names of column files are hashed.";
 add_minmax_index_for_numeric_columns Bool, "0", NoEffect, "Whether numbers get a skip index; all have statistics.";
 add_minmax_index_for_string_columns Bool, "0", NoEffect, "Whether texts get a skip index; all have statistics.";
+join_use_nulls                  Bool, "0", Obeyed, "Of engine Join: joinGet gives NULL where there is no row, and joins must do the same.";
+join_any_take_last_row          Bool, "0", Obeyed, "Of engine Join: of rows of equal key the last one counts, not the first.";
+any_join_distinct_right_table_keys Bool, "0", Obeyed, "Of engine Join: joins must have the same setting.";
+max_rows_in_join                UInt64, "0", Refused, "Of engine Join: rows it may have.";
+max_bytes_in_join               Bytes, "0", Refused, "Of engine Join: bytes it may have.";
+join_overflow_mode              Choice(&["throw", "break"]), "throw", NoEffect, "Of engine Join: what happens at these limits.";
+persistent                      Bool, "1", NoEffect, "Of engines Join and Set: whether rows are there after a restart; they always are.";
 max_suspicious_broken_parts     UInt64, "100", NoEffect, "Broken parts a table may have when it is opened.";
 }

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 
 use boundary::error::{Error, ErrorKind};
 use datafusion::execution::SessionState;
-use model::{ColumnDef, ColumnId, DefaultKind, ErrorCode, MergeMode, TableDef, TableKeys};
+use model::{ColumnDef, ColumnId, DefaultKind, ErrorCode, MergeMode, TableDef, TableEngine, TableKeys};
 use sql::definition::ttl::has_ttl;
-use sql::{Expr, Mutation, RowChange, RowCommand};
+use sql::{Expr, Mutation, RowChange, RowCommand, TableName};
 
 use super::change::{Change, Kind, Within, default_of};
 use super::{expired, refused};
 
+use crate::joined::condition_of;
 use crate::partition_ids::partition_id;
 
 /// The commands of `mutation` as changes of a table.
@@ -35,7 +36,7 @@ pub fn checked(
                 }
                 changes.extend(expired::changes(def, &within(state, command, def, keys)?, is_forced)?);
             }
-            _ => changes.push(change(state, command, def, keys)?),
+            _ => changes.push(change(state, (command, &mutation.table), def, keys)?),
         }
     }
     Ok(changes)
@@ -55,16 +56,20 @@ fn within(
 
 fn change(
     state: &SessionState,
-    command: &RowCommand,
+    (command, table): (&RowCommand, &TableName),
     def: &TableDef,
     keys: &TableKeys,
 ) -> Result<Change, Error> {
+    if def.engine == TableEngine::Join && !matches!(command.change, RowChange::Delete { .. }) {
+        return Err(Error::unsupported("another mutation than DELETE of a table of engine Join"));
+    }
     let mut within = within(state, command, def, keys)?;
     let always = || sql::parse_expression("1").map_err(Error::from);
     let kind = match &command.change {
         RowChange::Delete { condition } => {
             refused::check(condition)?;
-            Kind::Delete { condition: condition.as_ref().clone(), only_whole: false }
+            let condition = condition_of(def, table, condition.as_ref().clone())?;
+            Kind::Delete { condition, only_whole: false }
         }
         RowChange::Update { assignments, condition } => {
             assignments.iter().try_for_each(|(name, _)| refuse_computed(def, name))?;

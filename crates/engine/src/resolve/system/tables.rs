@@ -10,6 +10,7 @@ use model::{MergeMode, TableDef, TableEngine};
 use super::{SystemTable, derived_names, names};
 use crate::context::services::Services;
 use ::tables::system_rows::rows::{Cell, RowBuilder};
+use tables::joined::hides_rows;
 use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};
 use tables::temporary::{TemporaryTables, is_temporary};
 
@@ -121,6 +122,8 @@ fn push_table(
 ) -> Result<(), Error> {
     let def = &table.def;
     let size = match def.engine {
+        // Asking which of them there are would mean reading them.
+        _ if hides_rows(def) => None,
         engine if engine.keeps_parts() => Some(merge_tree_size(table)),
         TableEngine::Memory => Some(services.memory_tables_of(temporary, def).size(def.id)),
         TableEngine::Null => Some((0, 0)),

@@ -93,6 +93,15 @@ const ENGINES: &[Engine] = &[
     },
     outside("File", "Local files.", "File(format, 'path')"),
     outside("GCS", "Objects in a bucket of Google Cloud Storage.", "GCS('url'[, key, secret][, format])"),
+    Engine {
+        name: "Join",
+        settings: true,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: false,
+        description: "Rows that are the right side of joins, and that joinGet asks by their keys.",
+        syntax: "Join(ANY | ALL | SEMI | ANTI, LEFT | INNER | RIGHT | FULL, key columns ..)",
+    },
     log("Log", "Log"),
     Engine {
         name: "MaterializedView",

@@ -1,35 +1,48 @@
 //! FINAL: which tables of a query are read with rows of equal key made one.
 //!
 //! A table that is gets another name in the plan, under which it is looked up. Invariant: FINAL behind anything whose rows
-//! are never replaced is an error; the setting `final` leaves such tables as they are. Must not know: how they are read.
+//! are never replaced is an error; the setting `final` leaves such tables as they are. Must not know: how they are read, and
+//! where names are looked up.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use boundary::error::Error;
 use datafusion::sql::sqlparser::ast::{
     Ident, ObjectName, ObjectNamePart, Query, TableAlias, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
+use model::TableDef;
 use sql::{SqlError, TableName};
 
-use crate::context::execution::Execution;
-use tables::virtual_columns::parts_of;
+use crate::virtual_columns::parts_of;
 
 /// Stands behind the name of such a table; no name of a table has it.
-pub(crate) const SUFFIX: &str = "\u{a0}FINAL";
+pub const SUFFIX: &str = "\u{a0}FINAL";
+
+/// What a statement knows of tables.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    pub find: &'a dyn Fn(&TableName) -> Option<Arc<TableDef>>,
+    pub current_database: &'a str,
+    /// The setting `final`.
+    pub everywhere: bool,
+}
 
 /// The query with the names under which its tables are looked up.
-pub(crate) fn with_finals(execution: &Execution, query: &mut Query) -> Result<(), Error> {
-    let everywhere = execution.settings.get_bool("final");
-    let mut bare = Bare { execution, tables: BTreeSet::new() };
+///
+/// # Errors
+/// FINAL where it cannot be.
+pub fn with_finals(known: Known<'_>, query: &mut Query) -> Result<(), Error> {
+    let mut bare = Bare { here: known.current_database, tables: BTreeSet::new() };
     let _ = Visit::visit(&*query, &mut bare);
-    let mut finals = Finals { execution, everywhere, items: Vec::new(), bare: bare.tables };
+    let mut finals = Finals { known, items: Vec::new(), bare: bare.tables };
     finals.run(query)
 }
 
 /// All tables that are named without an alias: database and name.
 struct Bare<'a> {
-    execution: &'a Execution,
+    here: &'a str,
     tables: BTreeSet<(String, String)>,
 }
 
@@ -39,7 +52,7 @@ impl Visitor for Bare<'_> {
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         if let TableFactor::Table { name, alias: None, args: None, .. } = factor {
             let (database, table) = parts_of(name);
-            let database = database.unwrap_or(&self.execution.current_database);
+            let database = database.unwrap_or(self.here);
             self.tables.insert((database.to_owned(), table.to_owned()));
         }
         ControlFlow::Continue(())
@@ -47,8 +60,7 @@ impl Visitor for Bare<'_> {
 }
 
 struct Finals<'a> {
-    execution: &'a Execution,
-    everywhere: bool,
+    known: Known<'a>,
     /// Names of WITH of the queries around, which stand before those of tables.
     items: Vec<Vec<String>>,
     bare: BTreeSet<(String, String)>,
@@ -65,7 +77,7 @@ impl Finals<'_> {
     /// The name stands for the table in conditions, without its database: no other may have it.
     fn refuse_same_name(&self, name: &ObjectName) -> Result<(), Error> {
         let (database, table) = parts_of(name);
-        let database = database.unwrap_or(&self.execution.current_database);
+        let database = database.unwrap_or(self.known.current_database);
         let other = |(other, named): &&(String, String)| named == table && other != database;
         match self.bare.iter().find(other) {
             None => Ok(()),
@@ -81,12 +93,12 @@ impl Finals<'_> {
     fn is_final(&self, name: &ObjectName, asked: bool) -> Result<bool, Error> {
         let (database, table) = parts_of(name);
         let is_item = database.is_none() && self.items.iter().flatten().any(|item| item == table);
-        let found = self.execution.table(&TableName::new(database, table)).ok().filter(|_| !is_item);
+        let found = (self.known.find)(&TableName::new(database, table)).filter(|_| !is_item);
         match found {
-            Some(state) if !state.def.mode.is_plain() => Ok(true),
+            Some(def) if !def.mode.is_plain() => Ok(true),
             _ if !asked => Ok(false),
-            Some(state) => {
-                let what = format!("table \"{table}\" of engine {}", state.def.engine_name());
+            Some(def) => {
+                let what = format!("table \"{table}\" of engine {}", def.engine_name());
                 Err(SqlError::no_final(&what).into())
             }
             // What is not there the planner names.
@@ -122,7 +134,7 @@ impl VisitorMut for Finals<'_> {
             return ControlFlow::Continue(());
         };
         let asked = !std::mem::take(with_hints).is_empty();
-        if !asked && !self.everywhere {
+        if !asked && !self.known.everywhere {
             return ControlFlow::Continue(());
         }
         match self.is_final(name, asked) {

@@ -1,0 +1,247 @@
+//! Rows found by their keys, all columns of keys together: what joinGet asks.
+//!
+//! The rows are read once, before the first row of the query asks for them; until then a lookup is empty, and asking it is an
+//! error. Invariant: of rows of equal key one is there; a key with a NULL in it is never found. Must not know: which table
+//! the rows are of, and who reads them.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::compute::{cast, concat, take};
+use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::row::{RowConverter, SortField};
+use datafusion::common::{Result, internal_err};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+use model::ColumnType;
+use model::saturating::u64_of;
+use model::type_arrow::to_field;
+
+use super::call_name::call_name;
+use aggregates::typing::scalar_at;
+
+/// Bytes of a place beside its key.
+const PLACE_BYTES: usize = 64;
+
+/// See the module.
+#[derive(Default)]
+pub struct Lookup {
+    found: OnceLock<Found>,
+}
+
+struct Found {
+    converter: RowConverter,
+    layouts: Vec<DataType>,
+    places: HashMap<Box<[u8]>, u64>,
+    values: ArrayRef,
+    /// The memory that this was granted.
+    _held: Box<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Lookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.found.get() {
+            Some(found) => write!(f, "Lookup({} keys)", found.places.len()),
+            None => f.write_str("Lookup"),
+        }
+    }
+}
+
+/// Rows on their way into a [`Lookup`].
+pub struct LookupBuilder {
+    converter: RowConverter,
+    layouts: Vec<DataType>,
+    places: HashMap<Box<[u8]>, u64>,
+    values: Vec<ArrayRef>,
+    rows: u64,
+}
+
+/// The layout in which keys are compared: a Bool is a number, and so it is not another key than the number.
+fn compared(layout: &DataType) -> DataType {
+    if *layout == DataType::Boolean { DataType::UInt8 } else { layout.clone() }
+}
+
+impl LookupBuilder {
+    /// For keys of these layouts.
+    ///
+    /// # Errors
+    /// Values of a layout cannot be keys.
+    pub fn new(layouts: impl IntoIterator<Item = DataType>) -> Result<LookupBuilder> {
+        let layouts: Vec<DataType> = layouts.into_iter().map(|layout| compared(&layout)).collect();
+        let converter = RowConverter::new(layouts.iter().cloned().map(SortField::new).collect())?;
+        Ok(LookupBuilder { converter, layouts, places: HashMap::new(), values: Vec::new(), rows: 0 })
+    }
+
+    /// Takes rows in, and says how many bytes their keys have; of rows of equal key the first stays.
+    ///
+    /// # Errors
+    /// They are not laid out as was said.
+    pub fn push(&mut self, keys: &[ArrayRef], values: ArrayRef) -> Result<usize> {
+        let keys = laid_out(keys, &self.layouts)?;
+        let nulls: Vec<_> = keys.iter().filter_map(|key| key.logical_nulls()).collect();
+        let (encoded, mut bytes) = (self.converter.convert_columns(&keys)?, 0);
+        for (row, key) in encoded.iter().enumerate() {
+            if nulls.iter().any(|nulls| nulls.is_null(row)) || self.places.contains_key(key.data()) {
+                continue;
+            }
+            bytes += key.data().len() + PLACE_BYTES;
+            self.places.insert(key.data().into(), self.rows + u64_of(row));
+        }
+        self.rows += u64_of(values.len());
+        self.values.push(values);
+        Ok(bytes)
+    }
+}
+
+fn laid_out(keys: &[ArrayRef], layouts: &[DataType]) -> Result<Vec<ArrayRef>> {
+    let laid_out = |(key, layout): (&ArrayRef, &DataType)| match key.data_type() == layout {
+        true => Ok(Arc::clone(key)),
+        false => Ok(cast(key, layout)?),
+    };
+    keys.iter().zip(layouts).map(laid_out).collect()
+}
+
+impl Lookup {
+    /// Whether its rows are there.
+    pub fn is_filled(&self) -> bool {
+        self.found.get().is_some()
+    }
+
+    /// Puts the rows in; `missing` has one row, the value of keys that are not there. `held` lives as long as they do. Who comes
+    /// second has read the same rows, which are dropped.
+    ///
+    /// # Errors
+    /// The values are too many for one column.
+    pub fn fill(&self, rows: LookupBuilder, missing: &ArrayRef, held: impl Any + Send + Sync) -> Result<()> {
+        let mut values: Vec<&dyn Array> = rows.values.iter().map(AsRef::as_ref).collect();
+        let layout =
+            values.first().map_or_else(|| missing.data_type().clone(), |first| first.data_type().clone());
+        let missing = cast(missing, &layout)?;
+        values.push(&missing);
+        let values = concat(&values)?;
+        let LookupBuilder { converter, layouts, places, .. } = rows;
+        // Another of the same was faster.
+        let _ = self.found.set(Found { converter, layouts, places, values, _held: Box::new(held) });
+        Ok(())
+    }
+
+    /// The value of each key.
+    fn values_of(&self, keys: &[ArrayRef]) -> Result<ArrayRef> {
+        let Some(found) = self.found.get() else {
+            return internal_err!("a table was asked before it was read");
+        };
+        let keys = laid_out(keys, &found.layouts)?;
+        let missing = u64_of(found.values.len()) - 1;
+        let encoded = found.converter.convert_columns(&keys)?;
+        // A NULL is among no keys.
+        let places = encoded.iter().map(|key| found.places.get(key.data()).copied().unwrap_or(missing));
+        let places: UInt64Array = places.collect::<Vec<u64>>().into();
+        Ok(take(&found.values, &places, None)?)
+    }
+}
+
+/// `_looked_up(rows are there, key, ..)`.
+#[derive(Debug)]
+pub(super) struct LookedUp {
+    lookup: Arc<Lookup>,
+    result: ColumnType,
+    signature: Signature,
+}
+
+impl LookedUp {
+    /// Values of this type.
+    pub(super) fn new(lookup: Arc<Lookup>, result: ColumnType) -> LookedUp {
+        LookedUp { lookup, result, signature: Signature::variadic_any(Volatility::Stable) }
+    }
+}
+
+impl PartialEq for LookedUp {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lookup, &other.lookup) && self.result == other.result
+    }
+}
+
+impl Eq for LookedUp {}
+
+impl Hash for LookedUp {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.lookup).hash(state);
+    }
+}
+
+impl ScalarUDFImpl for LookedUp {
+    fn name(&self) -> &str {
+        "_looked_up"
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        call_name(self.name(), args)
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        internal_err!("the type of {} depends on its table", self.name())
+    }
+
+    fn return_field_from_args(&self, _: ReturnFieldArgs) -> Result<FieldRef> {
+        let field: Field = to_field(self.name(), &self.result);
+        Ok(Arc::new(field))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let mut keys = args.args;
+        if keys.is_empty() {
+            return internal_err!("{} without a mark that its rows are there", self.name());
+        }
+        keys.remove(0);
+        let is_constant = keys.iter().all(|key| matches!(key, ColumnarValue::Scalar(_)));
+        let rows = if is_constant { 1 } else { args.number_rows };
+        let keys = keys.into_iter().map(|key| key.into_array(rows)).collect::<Result<Vec<_>>>()?;
+        let values = self.lookup.values_of(&keys)?;
+        Ok(match is_constant {
+            true => ColumnarValue::Scalar(scalar_at(&values, 0)?),
+            false => ColumnarValue::Array(values),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{AsArray, BooleanArray, StringViewArray, UInt8Array};
+    use arrow::datatypes::UInt8Type;
+
+    use super::*;
+
+    fn values(lookup: &Lookup, keys: &[ArrayRef]) -> Vec<u8> {
+        lookup.values_of(keys).unwrap().as_primitive::<UInt8Type>().values().to_vec()
+    }
+
+    #[test]
+    fn the_first_row_of_a_key_is_found_and_no_null() {
+        let lookup = Lookup::default();
+        let mut rows = LookupBuilder::new([DataType::Utf8View, DataType::Boolean]).unwrap();
+        let texts: ArrayRef = Arc::new(StringViewArray::from(vec![Some("a"), None, Some("a"), Some("b")]));
+        let bools: ArrayRef = Arc::new(BooleanArray::from(vec![true, true, true, false]));
+        let numbers: ArrayRef = Arc::new(UInt8Array::from(vec![1, 2, 3, 4]));
+        assert!(rows.push(&[texts, bools], numbers).unwrap() > 2 * PLACE_BYTES);
+        let missing: ArrayRef = Arc::new(UInt8Array::from(vec![9]));
+        lookup.fill(rows, &missing, ()).unwrap();
+        let asked: ArrayRef = Arc::new(StringViewArray::from(vec![Some("a"), Some("b"), None, Some("b")]));
+        let bits: ArrayRef = Arc::new(UInt8Array::from(vec![1, 0, 1, 5]));
+        assert_eq!(values(&lookup, &[asked, bits]), [1, 4, 9, 9]);
+    }
+
+    #[test]
+    fn what_was_not_read_cannot_be_asked() {
+        let keys: ArrayRef = Arc::new(UInt8Array::from(vec![1]));
+        assert!(Lookup::default().values_of(&[keys]).is_err());
+    }
+}
