@@ -27,6 +27,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     scalars.push(Arc::new(ScalarUDF::from(analyzer::filled::Filled::default())));
     scalars.push(Arc::new(ScalarUDF::from(scalar::widened::Widened::default())));
     scalars.extend(scalar::attached::Attached::all());
+    scalars.extend(scalar::prewhere::Prewhere::all());
     scalars.push(scalar::row_bytes::RowBytes::function());
     scalars.push(Arc::new(ScalarUDF::from(scalar::constant_set::Constants::default())));
     scalars.extend(analyzer::marks::all());

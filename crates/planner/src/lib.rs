@@ -38,4 +38,5 @@ pub use manner::{JoinDefault, Manner};
 pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression, shown_name};
 pub use scalar::join_get::{AskedTable, AskedTables, functions_over};
 pub use scalar::lookup::{Lookup, LookupBuilder};
+pub use scalar::prewhere::prewhere_of;
 pub use session::{QueryRules, session_time_zone, with_query_rules, with_session_values};

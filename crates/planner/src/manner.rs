@@ -35,6 +35,10 @@ pub struct Manner {
     pub locates_in_first: bool,
     /// `%M` in formats of times is the minute (`formatdatetime_parsedatetime_m_is_month_name = 0`).
     pub minutes_by_m: bool,
+    /// Tables whose rows replace each other are read with FINAL (`final`).
+    pub reads_final: bool,
+    /// PREWHERE of such a read is WHERE (`apply_prewhere_after_final`).
+    pub prewhere_after_final: bool,
     /// Constant keys of no rows are a row (`empty_result_for_aggregation_by_constant_keys_on_empty_set = 0`).
     pub row_for_constant_keys: bool,
     /// INTERSECT and EXCEPT without a word.
@@ -79,6 +83,8 @@ impl Manner {
                 .get_bool("rewrite_count_distinct_if_with_count_distinct_implementation"),
             locates_in_first: !settings.get_bool("function_locate_has_mysql_compatible_argument_order"),
             minutes_by_m: !settings.get_bool("formatdatetime_parsedatetime_m_is_month_name"),
+            reads_final: settings.get_bool("final"),
+            prewhere_after_final: settings.get_bool("apply_prewhere_after_final"),
             row_for_constant_keys: !settings
                 .get_bool("empty_result_for_aggregation_by_constant_keys_on_empty_set"),
             intersect_distinct: is("intersect_default_mode", "DISTINCT"),

@@ -15,6 +15,7 @@ use datafusion::catalog::Session;
 use datafusion::common::cast::as_boolean_array;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::union::UnionExec;
@@ -51,6 +52,8 @@ pub(super) struct FinalScan<'a> {
     pub(super) filters: &'a [Expr],
     /// Those of the filters that are true or false of all rows of a key.
     pub(super) key_filters: Vec<Expr>,
+    /// Asked of rows before those of equal key become one: others are as if they were not there.
+    pub(super) prewhere: Option<Expr>,
     pub(super) limit: Option<usize>,
 }
 
@@ -227,8 +230,12 @@ impl FinalScan<'_> {
         let (given, table) = (self.given(), self.table);
         let asked = columns_asked(&table.def, &table.keys);
         let fields = self.stored.schema.fields();
+        let before: HashSet<&str> =
+            self.prewhere.iter().flat_map(Expr::column_refs).map(|c| c.name()).collect();
         let is_asked = |at: &usize| {
-            given.contains(at) || column_id_of(&fields[*at]).is_some_and(|id| asked.contains(&id))
+            given.contains(at)
+                || column_id_of(&fields[*at]).is_some_and(|id| asked.contains(&id))
+                || before.contains(fields[*at].name().as_str())
         };
         (0..fields.len()).filter(is_asked).collect()
     }
@@ -261,7 +268,7 @@ impl FinalScan<'_> {
         Ok(streams)
     }
 
-    /// The rows of a range merged as they are read, all or those of a cut; parts without a key that is asked for are left out.
+    /// The rows of a range merged as they are read, all or those of a cut, and of PREWHERE; parts without a key that is asked for are left out.
     fn merged(
         &self,
         items: &[Item],
@@ -270,12 +277,12 @@ impl FinalScan<'_> {
         counted: Counted,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let read = self.columns_read();
-        let filters: Vec<Expr> = self.key_filters.iter().chain(cut).cloned().collect();
-        let within = match cut {
+        let filters: Vec<Expr> = self.key_filters.iter().chain(cut).chain(&self.prewhere).cloned().collect();
+        let within = match conjunction(cut.into_iter().chain(&self.prewhere).cloned()) {
             None => None,
-            Some(cut) => {
+            Some(within) => {
                 let schema = DFSchema::try_from(self.stored.schema.project(&read)?)?;
-                Some(self.session.create_physical_expr(cut.clone(), &schema)?)
+                Some(self.session.create_physical_expr(within, &schema)?)
             }
         };
         let mut sources = Vec::with_capacity(items.len());

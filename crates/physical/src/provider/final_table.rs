@@ -1,7 +1,8 @@
 //! A table of ours read with FINAL, as DataFusion sees it.
 //!
 //! Invariant: a condition is asked of rows before they were compared with others of their key only where it cannot matter: by
-//! masks of any row, otherwise of the key alone. Must not know: how a range of keys is read.
+//! masks of any row, otherwise of the key alone; and PREWHERE, which is asked of rows before they are compared. Must not know:
+//! how a range of keys is read.
 
 use std::sync::Arc;
 
@@ -9,11 +10,13 @@ use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use mergetree::Table;
 use mergetree::masks::can_mask;
 use model::ColumnId;
+use planner::prewhere_of;
 
 use super::final_plan::FinalScan;
 use super::masks::SharedMasks;
@@ -71,6 +74,7 @@ impl TableProvider for FinalTable {
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
         // Any other condition would choose among the rows of a key before they are one.
         let pushed = |filter: &&Expr| match self.read.masks.is_some() || self.is_about_key(filter) {
+            _ if prewhere_of(filter).is_some() => TableProviderFilterPushDown::Exact,
             true => TableProviderFilterPushDown::Inexact,
             false => TableProviderFilterPushDown::Unsupported,
         };
@@ -84,8 +88,14 @@ impl TableProvider for FinalTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let prewhere = conjunction(filters.iter().filter_map(prewhere_of).cloned());
+        let filters: Vec<Expr> =
+            filters.iter().filter(|filter| prewhere_of(filter).is_none()).cloned().collect();
+        let filters = filters.as_slice();
         let key_filters = filters.iter().filter(|filter| self.is_about_key(filter)).cloned().collect();
-        let (stored, table, masks) = (&self.stored, &self.read.table, self.read.masks.as_ref());
+        // A mask is of all rows.
+        let masks = self.read.masks.as_ref().filter(|_| prewhere.is_none());
+        let (stored, table) = (&self.stored, &self.read.table);
         let splits_partitions = self.read.splits_partitions;
         let scan = FinalScan {
             stored,
@@ -96,6 +106,7 @@ impl TableProvider for FinalTable {
             projection,
             filters,
             key_filters,
+            prewhere,
             limit,
         };
         scan.plan()

@@ -20,6 +20,7 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use mergetree::memtable::{MemtableCache, batches, batches_between};
 use model::{ColumnDef, Evolution, PartDescriptor, Seq, TableEngine};
+use planner::prewhere_of;
 
 use super::in_order::one_behind_the_other;
 use super::masks::MaskedParts;
@@ -119,7 +120,8 @@ impl MergeTreeTable {
     }
 
     pub(super) fn predicate(&self, session: &dyn Session, filters: &[Expr]) -> Result<Predicate> {
-        let Some(filter) = conjunction(filters.to_vec()) else { return Ok(None) };
+        let filters = filters.iter().map(|filter| prewhere_of(filter).unwrap_or(filter).clone());
+        let Some(filter) = conjunction(filters) else { return Ok(None) };
         let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
         session.create_physical_expr(filter, &schema).map(Some)
     }

@@ -8,7 +8,8 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, JoinConstraint, JoinType, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Expr, Extension, LogicalPlan, Sort, SortExpr};
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
+use datafusion::logical_expr::{Expr, Extension, Filter, LogicalPlan, Sort, SortExpr};
 use datafusion::optimizer::AnalyzerRule;
 use functions::FunctionError;
 use model::ErrorCode;
@@ -18,6 +19,7 @@ use super::marked::marked;
 use super::marks::{ASOF, DISTINCT_BY, FILL, INTERPOLATE, LIMIT_BY, MARKS, ORDER_BY_ALL, WITH_TIES};
 use super::ordered::ordered;
 use crate::nodes::{Asof, Cut, CutKind, Fill, FillKey, Interpolated};
+use crate::scalar::prewhere::prewhere_of;
 use aggregates::typing::external;
 
 /// See the module.
@@ -38,8 +40,24 @@ fn steps(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     lifted(plan)?.transform_data(nearest)?.transform_data(marked)?.transform_data(ordered)
 }
 
+/// PREWHERE as a filter of its own, below WHERE: a condition that may fail is kept from rows by repeating those before it.
+fn prewhere_first(filter: Filter) -> Result<Transformed<LogicalPlan>> {
+    let (first, rest): (Vec<Expr>, Vec<Expr>) = split_conjunction_owned(filter.predicate.clone())
+        .into_iter()
+        .partition(|condition| prewhere_of(condition).is_some());
+    let (Some(first), Some(rest)) = (conjunction(first), conjunction(rest)) else {
+        return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+    };
+    let below = LogicalPlan::Filter(Filter::new(first, filter.input));
+    Ok(Transformed::yes(LogicalPlan::Filter(Filter::new(rest, Arc::new(below)))))
+}
+
 fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let LogicalPlan::Sort(mut sort) = plan else { return Ok(Transformed::no(plan)) };
+    let mut sort = match plan {
+        LogicalPlan::Sort(sort) => sort,
+        LogicalPlan::Filter(filter) => return prewhere_first(filter),
+        other => return Ok(Transformed::no(other)),
+    };
     let is_all = |key: &SortExpr| mark_of(&key.expr).is_some_and(|mark| mark.name() == ORDER_BY_ALL);
     let has_all = sort.expr.iter().any(is_all);
     sort.expr = with_all_columns(sort.expr, &sort.input);

@@ -40,6 +40,7 @@ use crate::coercion::windowed::typed_window;
 use crate::scalar::adapter::{call, digested};
 use crate::scalar::attached::{said_once, with_type};
 use crate::scalar::join_get::looked_up;
+use crate::scalar::prewhere::is_prewhere;
 use crate::scalar::truth::TRUTH;
 use crate::session::{query_rules, session_values};
 use aggregates::typing::{is_predicate, literal, literal_array, type_of, type_of_field};
@@ -279,6 +280,11 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         Expr::ScalarFunction(mut function) if function.func.name() == TRUTH && function.args.len() == 1 => {
             let inner = function.args.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None));
             as_predicate(inner, schema)
+        }
+        Expr::ScalarFunction(mut function) if is_prewhere(&function) => {
+            let conditions = function.args.into_iter().map(|arg| as_predicate(arg, schema));
+            function.args = conditions.collect::<Result<_>>()?;
+            Ok(Expr::ScalarFunction(function))
         }
         Expr::ScalarFunction(mut function)
             if function.func.name() == FILLED

@@ -20,6 +20,7 @@ mod lambdas;
 mod lower;
 mod order;
 mod paging;
+mod prewhere;
 mod qualifiers;
 mod recursive;
 mod shown;

@@ -153,12 +153,7 @@ impl Rewriter {
         let from = std::mem::take(&mut select.from);
         select.from = from.into_iter().map(|table| self.joined(table)).collect::<Result<_>>()?;
         self.scope().in_where = true;
-        if select.prewhere.is_some() && select.from.iter().any(reads_final) {
-            // It would choose among the rows of a key before they replace each other.
-            return Err(SqlError::not_implemented("PREWHERE of a table that is read with FINAL")
-                .with_hint("write WHERE: conditions on the key are asked early anyway"));
-        }
-        let first = select.prewhere.take().map(|filter| self.condition(filter)).transpose();
+        let first = self.prewhere(&mut select);
         let second = select.selection.take().map(|filter| self.condition(filter)).transpose();
         self.scope().in_where = false;
         select.selection = match (first?, second?) {
@@ -492,9 +487,4 @@ fn position_of<'a>(key: &Expr, columns: &'a [Option<Column>]) -> Result<Option<&
             columns.len()
         ))),
     }
-}
-
-fn reads_final(tables: &TableWithJoins) -> bool {
-    let is_final = |table: &TableFactor| matches!(table, TableFactor::Table { with_hints, .. } if !with_hints.is_empty());
-    is_final(&tables.relation) || tables.joins.iter().any(|join| is_final(&join.relation))
 }

@@ -17,3 +17,4 @@ pub(crate) mod lambda;
 pub(crate) mod widened;
 pub(crate) mod attached;
 pub(crate) mod row_bytes;
+pub(crate) mod prewhere;

@@ -32,6 +32,7 @@ replace_running_query           Bool, "0", Refused, "Whether a query ends the ru
 cast_string_to_dynamic_use_inference Bool, "0", NoEffect, "Whether texts become typed values of Dynamic; there is no such type.";
 print_pretty_type_names         Bool, "1", Obeyed, "DESCRIBE shows each element of a named tuple on a line of its own.";
 allow_deprecated_syntax_for_merge_tree Bool, "0", Obeyed, "Whether ENGINE = MergeTree(date, key, granularity) is understood.";
+apply_prewhere_after_final      Bool, "0", Obeyed, "Whether PREWHERE of a table that is read with FINAL asks the rows that stay; else all before they replace each other.";
 final                           Bool, "0", Obeyed, "Whether tables whose rows replace or cancel each other, or are added, are read with FINAL.";
 allow_replace_partition_from_empty_source Bool, "0", Obeyed, "Whether REPLACE PARTITION may take a partition without rows, which drops the one that is there.";
 final_masks                     Bool, "1", Obeyed, "Whether FINAL of rows that replace each other finds out once which are replaced, and keeps it.";
