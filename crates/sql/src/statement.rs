@@ -407,6 +407,8 @@ pub struct Optimize {
     pub table: TableName,
     pub partition: Option<Partition>,
     pub is_final: bool,
+    /// DEDUPLICATE, with the columns of BY as they are written; empty without.
+    pub deduplicate: Option<String>,
     pub settings: Vec<SettingChange>,
 }
 

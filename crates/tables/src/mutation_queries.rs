@@ -3,11 +3,14 @@
 //! Conditions stand in WHERE, and values alone among what is selected: names that they define reach nothing else. Invariant:
 //! rows are known by their numbers. Must not know: where the rows are.
 
+use std::ops::ControlFlow;
+
 use boundary::error::Error;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, SetExpr, TableFactor,
+    visit_expressions,
 };
-use model::{ColumnType, TableDef};
+use model::{ColumnDef, ColumnType, TableDef};
 use physical::nodes::numbered_part::PART_OFFSET;
 use sql::Query;
 use sql::escape::{always_quote_name, quote_text};
@@ -56,6 +59,35 @@ pub fn values<'a>(
         _ => return Err(Error::internal("a subquery was read as something else")),
     }
     Ok(query)
+}
+
+/// Whether a condition asks for the numbers of rows.
+pub fn is_by_number(condition: &Expr) -> bool {
+    let is_number = |expr: &Expr| matches!(expr, Expr::Identifier(name) if name.value == PART_OFFSET);
+    let found = visit_expressions(condition, |expr| match is_number(expr) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+/// Rows that have the values of a row before them in these columns, of one part.
+///
+/// # Errors
+/// None, if the names are those of columns.
+pub fn repeated(columns: &[&ColumnDef]) -> Result<Expr, Error> {
+    let key = |column: &&ColumnDef| {
+        let name = always_quote_name(&column.name);
+        match column.column_type.value_type() {
+            // Groups have one zero, and 0 and -0 are two values.
+            ColumnType::Float32 | ColumnType::Float64 => format!("{name}, toString({name})"),
+            _ => name,
+        }
+    };
+    let keys: Vec<String> = columns.iter().map(key).collect();
+    let (number, keys) = (always_quote_name(PART_OFFSET), keys.join(", "));
+    let first = format!("SELECT min({number}) FROM {CALLS}.{REWRITTEN} GROUP BY {keys}");
+    Ok(sql::parse_expression(&format!("{number} NOT IN ({first})"))?)
 }
 
 /// What is written anew, under the table's name.

@@ -9,3 +9,4 @@ mod memory;
 pub(crate) mod run;
 pub(crate) mod transfer;
 pub(crate) mod ttl;
+pub(crate) mod deduplicate;

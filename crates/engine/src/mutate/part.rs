@@ -16,6 +16,7 @@ use model::{PartDescriptor, SealedPart};
 use super::rows::Changing;
 use crate::context::execution::Rewritten;
 use tables::changes::{Change, Kind};
+use tables::mutation_queries::is_by_number;
 
 /// What works on the parts of one table in one statement.
 pub(super) struct Rewriting {
@@ -52,7 +53,8 @@ impl Rewriting {
                     self.changing.count(condition, &self.of(Some(part), false)).await? == part.rows
                 }
                 Kind::Delete { condition, .. } | Kind::Update { condition, .. } => {
-                    self.changing.count(condition, &self.of(Some(part), false)).await? > 0
+                    let of = self.of(Some(part), is_by_number(condition));
+                    self.changing.count(condition, &of).await? > 0
                 }
             };
             if touches {

@@ -15,7 +15,7 @@ use crate::define::{
     alter, collection, create_database, create_view, detach, drop_database, drop_table, drop_temporary,
     drop_view, exchange, function, rename, truncate,
 };
-use crate::mutate::{self, transfer, ttl};
+use crate::mutate::{self, deduplicate, transfer, ttl};
 use crate::query::{kill, select, show};
 use crate::statement::{create_select, explain, insert, load};
 
@@ -46,8 +46,13 @@ async fn optimized(
     execution: &Arc<Execution>,
     what: &Optimize,
 ) -> Result<(), Error> {
+    let repeated = deduplicate::mutation_of(services, execution, what).await?;
     optimize::run(services, execution, what).await?;
-    ttl::after_optimize(services, execution, what).await
+    ttl::after_optimize(services, execution, what).await?;
+    match repeated {
+        Some(repeated) => mutate::run::run(services, execution, &repeated).await,
+        None => Ok(()),
+    }
 }
 
 fn gives_ttl(command: &AlterCommand) -> bool {

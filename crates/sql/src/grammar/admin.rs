@@ -224,12 +224,21 @@ fn optimize(head: &mut Head<'_>) -> Result<Statement> {
     head.on_cluster()?;
     let partition = if head.word("PARTITION") { Some(partition(head)?) } else { None };
     let is_final = head.word("FINAL") || head.word("FORCE");
-    for refused in ["DEDUPLICATE", "CLEANUP", "DRY"] {
+    for refused in ["CLEANUP", "DRY"] {
         if head.peek_word(refused) {
             return Err(head.refuse(&format!("OPTIMIZE .. {refused}")));
         }
     }
-    Ok(Statement::Optimize(Optimize { table, partition, is_final, settings: vec![] }))
+    let mut deduplicate = head.word("DEDUPLICATE").then(String::new);
+    if deduplicate.is_some() && head.word("BY") {
+        if head.at_end() {
+            return Err(head.expected("columns"));
+        }
+        let start = head.offset();
+        let length = head.rest().len();
+        deduplicate = Some(head.text_between(start, start + length).to_owned());
+    }
+    Ok(Statement::Optimize(Optimize { table, partition, is_final, deduplicate, settings: vec![] }))
 }
 
 pub(crate) fn partition(head: &mut Head<'_>) -> Result<Partition> {

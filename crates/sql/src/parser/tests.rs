@@ -237,7 +237,8 @@ fn what_is_not_understood_is_an_error_with_its_code() {
     check("CREATE TABLE t (a UInt8) ENGINE = Log ORDER BY a", "36 table engine Log takes no PARTITION BY");
     check("CREATE TABLE t (a UInt8, a UInt8) ENGINE = Memory", "15 column \"a\" is defined twice");
     check("DROP TABLE t garbage", "62 syntax error: failed at position 14 (\"garbage\")");
-    check("OPTIMIZE TABLE t DEDUPLICATE", "48 OPTIMIZE .. DEDUPLICATE is not supported");
+    check("OPTIMIZE TABLE t CLEANUP", "48 OPTIMIZE .. CLEANUP is not supported");
+    check("OPTIMIZE TABLE t DEDUPLICATE BY", "62 syntax error: failed at");
     check("SELECT 'abc", "62 syntax error");
 }
 
