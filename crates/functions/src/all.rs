@@ -36,6 +36,7 @@ static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
         crate::session::answers::functions(),
         crate::session::blocks::functions(),
         crate::session::running::functions(),
+        crate::session::structure::functions(),
     ]
     .into_iter()
     .flatten()

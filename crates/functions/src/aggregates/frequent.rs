@@ -32,7 +32,10 @@ const TOLD_APART_MAX: usize = 100;
 const PLACE_BYTES: usize = 96;
 
 /// Where each different row of columns occurs first, and which of them every row is.
-pub(super) fn different(columns: &[ArrayRef]) -> Result<(Vec<usize>, Vec<usize>), FunctionError> {
+///
+/// # Errors
+/// The statement may not have the memory, or values cannot be compared.
+pub fn different(columns: &[ArrayRef]) -> Result<(Vec<usize>, Vec<usize>), FunctionError> {
     let count = columns.first().map_or(0, |column| column.len());
     let rows_bytes =
         columns.iter().map(row_bytes).fold(count.saturating_mul(PLACE_BYTES), usize::saturating_add);

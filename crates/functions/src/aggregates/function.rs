@@ -33,9 +33,10 @@ impl Parameter {
 
 /// The parameters of a call.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parameters<'a> {
+pub struct Parameters<'a> {
     pub(super) all: &'a [Parameter],
-    pub(super) function: &'a str,
+    /// Whose they are.
+    pub function: &'a str,
 }
 
 impl Parameters<'_> {
@@ -45,32 +46,57 @@ impl Parameters<'_> {
         FunctionError::new(ErrorCode::BAD_ARGUMENTS, message)
     }
 
+    /// All of them as they are written, and whether in quotes.
+    pub fn written(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.all.iter().map(|parameter| (parameter.text.as_str(), parameter.is_text))
+    }
+
+    /// Whether the parameter is written without a point.
+    pub fn is_whole(&self, index: usize) -> bool {
+        self.all
+            .get(index)
+            .is_some_and(|parameter| !parameter.is_text && parameter.text.parse::<i128>().is_ok())
+    }
+
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
     /// A whole number that is not negative.
-    pub(super) fn count(&self, index: usize) -> Result<Option<usize>, FunctionError> {
+    ///
+    /// # Errors
+    /// There is another value.
+    pub fn count(&self, index: usize) -> Result<Option<usize>, FunctionError> {
         let Some(parameter) = self.all.get(index) else { return Ok(None) };
         let count = if parameter.is_text { None } else { parameter.text.parse().ok() };
         count.map(Some).ok_or_else(|| self.wrong(index, "a whole number"))
     }
 
-    pub(super) fn float(&self, index: usize) -> Result<Option<f64>, FunctionError> {
+    /// A number.
+    ///
+    /// # Errors
+    /// There is another value.
+    pub fn float(&self, index: usize) -> Result<Option<f64>, FunctionError> {
         let Some(parameter) = self.all.get(index) else { return Ok(None) };
         parameter.number().map(Some).ok_or_else(|| self.wrong(index, "a number"))
     }
 
-    pub(super) fn text(&self, index: usize) -> Result<Option<&str>, FunctionError> {
+    /// A text.
+    ///
+    /// # Errors
+    /// There is another value.
+    pub fn text(&self, index: usize) -> Result<Option<&str>, FunctionError> {
         let Some(parameter) = self.all.get(index) else { return Ok(None) };
         parameter.is_text.then_some(Some(parameter.text.as_str())).ok_or_else(|| self.wrong(index, "a text"))
     }
 }
 
 /// The rows of one group.
-pub(super) struct Group<'a> {
-    pub(super) call: Call<'a>,
-    pub(super) parameters: Parameters<'a>,
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// The arguments without rows where one is NULL, and the type of the result.
+    pub call: Call<'a>,
+    pub parameters: Parameters<'a>,
 }
 
 pub(super) type Rule =
@@ -102,7 +128,8 @@ impl std::fmt::Debug for AggregateFunction {
 }
 
 impl AggregateFunction {
-    pub(super) fn new(
+    /// A function of so many arguments: its type rule, and the kernel over the rows of a group.
+    pub fn new(
         name: &'static str,
         arguments: RangeInclusive<usize>,
         rule: impl Fn(&[ColumnType], Parameters<'_>) -> Result<ColumnType, FunctionError> + Send + Sync + 'static,
@@ -122,28 +149,28 @@ impl AggregateFunction {
         }
     }
 
-    pub(super) fn doc(
-        self,
-        signature: &'static str,
-        description: &'static str,
-        example: &'static str,
-    ) -> Self {
+    /// What the reference says of it.
+    pub fn doc(self, signature: &'static str, description: &'static str, example: &'static str) -> Self {
         Self { doc: FunctionDoc { signature, description, example }, ..self }
     }
 
-    pub(super) fn aliases(self, aliases: &'static [&'static str]) -> Self {
+    /// Other names.
+    pub fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
-    pub(super) fn parameters(self, parameters: RangeInclusive<usize>) -> Self {
+    /// How many parameters it takes; none unless said.
+    pub fn parameters(self, parameters: RangeInclusive<usize>) -> Self {
         Self { parameters, ..self }
     }
 
-    pub(super) fn never_null(self) -> Self {
+    /// The result is not Nullable where an argument is.
+    pub fn never_null(self) -> Self {
         Self { never_null: true, ..self }
     }
 
-    pub(super) fn compacted(self, compaction: Compaction) -> Self {
+    /// How rows become fewer that give the same value.
+    pub fn compacted(self, compaction: Compaction) -> Self {
         Self { compaction: Some(compaction), ..self }
     }
 
@@ -265,12 +292,12 @@ pub(super) fn list_at(
 }
 
 /// The wrong type of an argument.
-pub(super) fn illegal(column_type: &ColumnType, function: &str) -> FunctionError {
+pub fn illegal(column_type: &ColumnType, function: &str) -> FunctionError {
     let message = format!("illegal type {column_type} of argument for aggregate function {function}");
     FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
 }
 
 /// An array of a type.
-pub(super) fn array_of(element: ColumnType) -> ColumnType {
+pub fn array_of(element: ColumnType) -> ColumnType {
     ColumnType::Array(Box::new(element))
 }

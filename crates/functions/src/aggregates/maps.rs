@@ -20,6 +20,8 @@ use crate::error::FunctionError;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Sum,
+    /// As `Sum`, cut to the type of the values, of which nothing is a map.
+    Wrap,
     Min,
     Max,
 }
@@ -51,11 +53,13 @@ fn is_compared(value: &ColumnType) -> bool {
 fn rule(way: Way, args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
     let value = |value: &ColumnType| match way {
         Way::Sum => summed(value).ok_or_else(|| illegal(value, parameters.function)),
+        Way::Wrap if summed(value).is_some() => Ok(value.value_type().clone()),
+        Way::Wrap => Err(illegal(value, parameters.function)),
         _ if value.is_number() || is_compared(value) => Ok(value.clone()),
         _ => Err(illegal(value, parameters.function)),
     };
     match args {
-        [ColumnType::Map(key, of)] => {
+        [ColumnType::Map(key, of)] if way != Way::Wrap => {
             let of = if of.is_nullable() { value(of)?.nullable() } else { value(of)? };
             Ok(ColumnType::Map(key.clone(), Box::new(of)))
         }
@@ -142,7 +146,7 @@ fn folded(
             let value = column.value(at);
             out[*key] = Some(match (out[*key], way) {
                 (None, _) => value,
-                (Some(sofar), Way::Sum) => sofar.add_wrapping(value),
+                (Some(sofar), Way::Sum | Way::Wrap) => sofar.add_wrapping(value),
                 (Some(sofar), Way::Min) => if value.is_lt(sofar) { value } else { sofar },
                 (Some(sofar), Way::Max) => if value.is_gt(sofar) { value } else { sofar },
             });
@@ -195,12 +199,17 @@ fn kernel(way: Way, group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let mut columns = Vec::with_capacity(values.len());
     let mut any = vec![false; keys.len()];
     for (values, to) in values.iter().zip(&targets) {
-        let (column, kept) = folded(way, values, to, &which, keys.len(), group)?;
+        let wide = summed(to).filter(|_| way == Way::Wrap);
+        let (mut column, kept) = folded(way, values, wide.as_ref().unwrap_or(to), &which, keys.len(), group)?;
+        if let Some(wide) = wide {
+            column = group.call.caster(CastMode::Strict).column(&column, &wide, to)?;
+        }
         any.iter_mut().zip(kept).for_each(|(any, kept)| *any |= kept);
         columns.push(column);
     }
     // Of maps every key stays; of arrays those whose sums are all 0 do not.
-    let leaves_out = way == Way::Sum && matches!(group.call.result_type, ColumnType::Tuple(_));
+    let leaves_out =
+        matches!(way, Way::Sum | Way::Wrap) && matches!(group.call.result_type, ColumnType::Tuple(_));
     let order = sort_to_indices(&keys, Some(SortOptions::default()), None)?;
     let order: UInt64Array = order
         .values()
@@ -252,6 +261,11 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
             "sumMap(map) or sumMap(keys, values, ...)",
             "The sum of the values of each key; of arrays, keys whose sum is 0 are left out.",
             "sumMap(counts)",
+        ),
+        function("sumMapWithOverflow", Way::Wrap).doc(
+            "sumMapWithOverflow(keys, values, ...)",
+            "The sum of the values of each key in the type of the values, which wraps.",
+            "sumMapWithOverflow(keys, counts)",
         ),
         function("minMap", Way::Min).aliases(&["minMappedArrays"]).doc(
             "minMap(map) or minMap(keys, values, ...)",

@@ -16,7 +16,8 @@ mod spans;
 
 use std::sync::LazyLock;
 
-pub use function::{AggregateFunction, Parameter};
+pub use frequent::different;
+pub use function::{AggregateFunction, Group, Parameter, Parameters, array_of, illegal};
 
 static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     let mut all = frequent::functions();

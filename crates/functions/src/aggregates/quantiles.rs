@@ -14,7 +14,7 @@ use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, offsets_of};
 use crate::columns::number::wrap;
 use crate::error::FunctionError;
-use crate::kernel::types::{is_date, is_time};
+use crate::kernel::types::{integer_shape, is_date, is_time};
 
 /// How the value at a level is found.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ enum Way {
     Exact,
     /// Between the two values nearest to the level.
     Interpolated,
+    /// Between the two nearest of the rows that the weights stand for.
+    Spread,
 }
 
 pub(super) fn levels(parameters: Parameters<'_>) -> Result<Vec<f64>, FunctionError> {
@@ -89,10 +91,29 @@ fn interpolated(values: &[f64], weights: &[u64], level: f64) -> f64 {
     before.map_or(f64::NAN, |(value, _)| value)
 }
 
+/// Between the two rows nearest to the level, if each value stood in as many rows as it weighs.
+fn spread(values: &[f64], weights: &[u64], level: f64) -> f64 {
+    let total: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    let place = wide(total.saturating_sub(1)) * level;
+    let at = |place: f64| {
+        let mut sum = 0_u128;
+        let reached = weights.iter().position(|weight| {
+            sum += u128::from(*weight);
+            wide(sum) > place
+        });
+        reached.or(values.len().checked_sub(1)).map_or(f64::NAN, |place| values[place])
+    };
+    let (low, high) = (at(place.floor()), at(place.ceil()));
+    low + (high - low) * (place - place.floor())
+}
+
 fn pick(way: Way, group: &Group<'_>, element: &ColumnType) -> Result<ArrayRef, FunctionError> {
     let levels = levels(group.parameters)?;
     let (places, weights) = ordered(group)?;
     let value = group.call.arg(0)?;
+    if places.is_empty() && way == Way::Spread && *element == ColumnType::Float64 {
+        return Ok(Arc::new(arrow::array::Float64Array::from(vec![f64::NAN; levels.len()])));
+    }
     if places.is_empty() {
         return Ok(default_array(element, levels.len()));
     }
@@ -104,7 +125,8 @@ fn pick(way: Way, group: &Group<'_>, element: &ColumnType) -> Result<ArrayRef, F
     }
     let numbers = group.call.floats(0)?;
     let values: Vec<f64> = places.iter().map(|at| numbers.get(*at)).collect();
-    let found = levels.iter().map(|level| interpolated(&values, &weights, *level));
+    let between = if way == Way::Spread { spread } else { interpolated };
+    let found = levels.iter().map(|level| between(&values, &weights, *level));
     let found: ArrayRef = Arc::new(arrow::array::Float64Array::from_iter_values(found));
     Ok(caster.column(&found, &ColumnType::Float64, element)?)
 }
@@ -120,8 +142,12 @@ fn function(
         let [value, weight] = args else {
             return Err(FunctionError::bad_argument("a value and a weight are needed"));
         };
-        let fits = value.is_number() || way == Way::Exact && (is_date(value) || is_time(value));
-        if !fits || !weight.is_integer() {
+        let fits = value.is_number() || way != Way::Interpolated && (is_date(value) || is_time(value));
+        let is_weight = match way {
+            Way::Spread => integer_shape(weight).is_some_and(|(_, signed)| !signed),
+            _ => weight.is_integer(),
+        };
+        if !fits || !is_weight {
             return Err(illegal(if fits { weight } else { value }, parameters.function));
         }
         Ok(if several { array_of(of(value)) } else { of(value) })
@@ -141,6 +167,10 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
     let same: fn(&ColumnType) -> ColumnType = ColumnType::clone;
     let float32: fn(&ColumnType) -> ColumnType =
         |value| if value.is_number() { ColumnType::Float32 } else { value.clone() };
+    let measured: fn(&ColumnType) -> ColumnType = |value| match value {
+        number if number.is_number() && !matches!(number, ColumnType::Decimal { .. }) => ColumnType::Float64,
+        other => other.clone(),
+    };
     vec![
         function("quantileExactWeighted", Way::Exact, false, same).aliases(&["medianExactWeighted"]).doc(
             "quantileExactWeighted[(level)](x, weight)",
@@ -171,5 +201,22 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
                 "As quantileExactWeighted, as Float32.",
                 "quantileTimingWeighted(0.9)(time_ms, amount)",
             ),
+        function("quantilesTimingWeighted", Way::Exact, true, float32).doc(
+            "quantilesTimingWeighted(level, ...)(x, weight)",
+            "As quantilesExactWeighted, as Float32.",
+            "quantilesTimingWeighted(0.5, 0.9)(time_ms, amount)",
+        ),
+        function("quantileExactWeightedInterpolated", Way::Spread, false, measured)
+            .aliases(&["medianExactWeightedInterpolated"])
+            .doc(
+                "quantileExactWeightedInterpolated[(level)](x, weight)",
+                "The value at a level, between the two nearest, as if each stood in as many rows as it weighs.",
+                "quantileExactWeightedInterpolated(0.9)(price, amount)",
+            ),
+        function("quantilesExactWeightedInterpolated", Way::Spread, true, measured).doc(
+            "quantilesExactWeightedInterpolated(level, ...)(x, weight)",
+            "The values at levels, as of quantileExactWeightedInterpolated.",
+            "quantilesExactWeightedInterpolated(0.5, 0.9)(price, amount)",
+        ),
     ]
 }

@@ -289,11 +289,15 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "How many elements are in both arrays, of those in any.",
             "arrayJaccardIndex([1, 2], [2, 3]) -> 0.3333333333333333",
         ),
-        ScalarFunction::new("arrayRemove", 2..=2, remove_type, remove).own_nulls().doc(
-            "arrayRemove(array, x)",
-            "The array without the elements that equal x.",
-            "arrayRemove([1, 2, 1], 1) -> [2]",
-        ),
+        ScalarFunction::new("arrayRemove", 2..=2, remove_type, remove)
+            .own_nulls()
+            .any_case()
+            .aliases(&["array_remove"])
+            .doc(
+                "arrayRemove(array, x)",
+                "The array without the elements that equal x.",
+                "arrayRemove([1, 2, 1], 1) -> [2]",
+            ),
         ScalarFunction::new("hasSubstr", 2..=2, flag("hasSubstr", ColumnType::UInt8), has_substring).doc(
             "hasSubstr(array, other)",
             "Whether the other array stands in the first one, element by element.",

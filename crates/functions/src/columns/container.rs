@@ -13,7 +13,10 @@ use model::type_arrow::{to_data_type, to_field};
 use model::{ColumnType, TupleElement};
 
 /// An Array column of elements of a type.
-pub(crate) fn list_of(
+///
+/// # Errors
+/// The columns do not fit each other.
+pub fn list_of(
     element: &ColumnType,
     offsets: OffsetBuffer<i32>,
     values: ArrayRef,
@@ -23,7 +26,10 @@ pub(crate) fn list_of(
 }
 
 /// A Map column.
-pub(crate) fn map_of(
+///
+/// # Errors
+/// The columns do not fit each other.
+pub fn map_of(
     key: &ColumnType,
     value: &ColumnType,
     offsets: OffsetBuffer<i32>,
@@ -38,7 +44,10 @@ pub(crate) fn map_of(
 }
 
 /// A Tuple column of `rows` rows.
-pub(crate) fn tuple_of(
+///
+/// # Errors
+/// The columns do not fit each other.
+pub fn tuple_of(
     elements: &[TupleElement],
     columns: Vec<ArrayRef>,
     nulls: Option<NullBuffer>,
@@ -53,12 +62,12 @@ pub(crate) fn tuple_of(
 }
 
 /// A tuple type without names.
-pub(crate) fn unnamed(types: impl IntoIterator<Item = ColumnType>) -> ColumnType {
+pub fn unnamed(types: impl IntoIterator<Item = ColumnType>) -> ColumnType {
     ColumnType::Tuple(types.into_iter().map(|column_type| TupleElement { name: None, column_type }).collect())
 }
 
 /// Offsets of lists of these lengths.
-pub(crate) fn offsets_of(lengths: impl IntoIterator<Item = usize>) -> OffsetBuffer<i32> {
+pub fn offsets_of(lengths: impl IntoIterator<Item = usize>) -> OffsetBuffer<i32> {
     OffsetBuffer::from_lengths(lengths)
 }
 

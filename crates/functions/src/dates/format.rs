@@ -29,11 +29,11 @@ const MONTHS: [&str; 12] = [
 ];
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-fn month_name(month: i32) -> &'static str {
+pub(super) fn month_name(month: i32) -> &'static str {
     usize::try_from(month - 1).ok().and_then(|index| MONTHS.get(index)).copied().unwrap_or("")
 }
 
-fn weekday_name(weekday: i32) -> &'static str {
+pub(super) fn weekday_name(weekday: i32) -> &'static str {
     usize::try_from(weekday - 1).ok().and_then(|index| WEEKDAYS.get(index)).copied().unwrap_or("")
 }
 

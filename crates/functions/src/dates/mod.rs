@@ -7,6 +7,7 @@ mod local;
 mod add;
 mod diff;
 mod format;
+mod joda;
 mod read;
 mod parts;
 mod start;
@@ -26,6 +27,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(add::functions());
     out.extend(diff::functions());
     out.extend(format::functions());
+    out.extend(joda::functions());
     out.extend(read::functions());
     out.extend(make::functions());
     out.extend(change::functions());

@@ -164,6 +164,8 @@ fn clock_parts() -> Vec<ScalarFunction> {
         clock_part("toMicrosecond", ColumnType::UInt32, |l, row| {
             l.fraction(row) * (1_000_000_000 / l.per_second) / 1000
         })
+        .any_case()
+        .aliases(&["MICROSECOND"])
         .doc(
             "toMicrosecond(t[, zone])",
             "The microseconds after the second.",
@@ -172,6 +174,8 @@ fn clock_parts() -> Vec<ScalarFunction> {
         clock_part("toNanosecond", ColumnType::UInt32, |l, row| {
             l.fraction(row) * (1_000_000_000 / l.per_second)
         })
+        .any_case()
+        .aliases(&["NANOSECOND"])
         .doc(
             "toNanosecond(t[, zone])",
             "The nanoseconds after the second.",

@@ -7,6 +7,7 @@ mod sip;
 mod murmur;
 mod farm;
 mod metro;
+mod wy;
 mod checksum;
 mod columns;
 mod digest;
@@ -253,6 +254,11 @@ fn by_words() -> Vec<ScalarFunction> {
             "metroHash64(x, ...)",
             "MetroHash of 64 bits over all arguments.",
             "metroHash64('abc') -> 983152225323542437",
+        ),
+        hash64("wyHash64", family(wy::wy64, |a, b| of_two_words(wy::wy64, a, b))).doc(
+            "wyHash64(x, ...)",
+            "wyhash of 64 bits over all arguments.",
+            "wyHash64('abc') -> 13006551795127091151",
         ),
         hash64("xxHash64", family(|bytes| xxh64(bytes, 0), city::combine)).doc(
             "xxHash64(x, ...)",

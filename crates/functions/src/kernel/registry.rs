@@ -111,7 +111,8 @@ impl ScalarFunction {
         Self { case_insensitive: true, ..self }
     }
 
-    pub(crate) fn volatile(self) -> Self {
+    /// Two calls with the same arguments may differ.
+    pub fn volatile(self) -> Self {
         Self { volatile: true, ..self }
     }
 

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, FixedSizeBinaryArray, ListBuilder, StringViewBuilder};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{UInt32Type, UInt64Type};
+use model::mix64::mix64;
 use model::saturating::u64_of;
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 
+use crate::cast::CastMode;
 use crate::columns::number::wrap;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call, SessionValues};
@@ -123,6 +125,16 @@ fn identity() -> Vec<ScalarFunction> {
 /// Of the server that answers.
 fn server() -> Vec<ScalarFunction> {
     vec![
+        session_number("shardNum", 0).doc(
+            "shardNum()",
+            "The number of the shard that answers: 0, as there are none.",
+            "shardNum() -> 0",
+        ),
+        session_number("shardCount", 0).doc(
+            "shardCount()",
+            "How many shards answer: 0, as there are none.",
+            "shardCount() -> 0",
+        ),
         session_text("version", |session| &session.version).any_case().doc(
             "version()",
             "The version of the server.",
@@ -237,8 +249,23 @@ fn uuids_in_order(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     Ok(Arc::new(FixedSizeBinaryArray::new(16, Buffer::from(bytes), None)))
 }
 
+/// One number for all rows of a query. It follows from when the query began and from the argument where that is a constant, as
+/// batches of rows that many threads work on know nothing else of each other.
+fn random_constant(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let mut bits = mix64(wrap::<i64, u64>(call.session.now_ns));
+    if let Some(arg) = call.args.first().filter(|arg| arg.is_constant && !arg.is_null(0)) {
+        let text = call.caster(CastMode::Strict).to_text(&arg.array, arg.column_type.value_type());
+        bits = text.value(0).bytes().fold(bits, |bits, byte| mix64(bits ^ u64::from(byte)));
+    }
+    call.each::<UInt32Type>(|_| Ok(wrap(bits >> 32)))
+}
+
 fn random() -> Vec<ScalarFunction> {
     vec![
+        ScalarFunction::new("randConstant", 0..=1, |_| Ok(ColumnType::UInt32), random_constant)
+            .own_nulls()
+            .of_statement()
+            .doc("randConstant([x])", "A random UInt32 that is the same in all rows.", "randConstant()"),
         ScalarFunction::new(
             "rand",
             0..=1,

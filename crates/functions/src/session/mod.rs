@@ -6,3 +6,4 @@ pub(crate) mod answers;
 pub(crate) mod random;
 pub(crate) mod blocks;
 pub(crate) mod running;
+pub(crate) mod structure;

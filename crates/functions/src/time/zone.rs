@@ -20,6 +20,11 @@ pub(crate) struct Zone {
 }
 
 impl Zone {
+    /// The IANA name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.tz.name()
+    }
+
     pub(crate) fn new(tz: Tz) -> Self {
         let is_utc = matches!(tz, Tz::UTC | Tz::Etc__UTC | Tz::GMT | Tz::Etc__GMT | Tz::Zulu | Tz::UCT);
         Self { tz, is_utc, day: Cell::new(None), whole_hours: Cell::new(None) }

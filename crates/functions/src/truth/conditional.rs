@@ -264,7 +264,7 @@ fn choices() -> Vec<ScalarFunction> {
         ScalarFunction::new("multiIf", 3..=usize::MAX, branches_type, multi_if)
             .own_nulls()
             .any_case()
-            .aliases(&["caseWithoutExpression"])
+            .aliases(&["caseWithoutExpression", "caseWithoutExpr"])
             .doc(
                 "multiIf(condition, then, ..., else)",
                 "The value after the first true condition, else the last.",
