@@ -5,6 +5,8 @@
 //! statements, plans, scalar functions.
 
 pub mod typing;
+mod bytes;
+mod kernels;
 mod spare;
 mod collected;
 mod definition;
@@ -27,6 +29,7 @@ mod exact_average;
 mod wrapped;
 pub mod row_bytes;
 pub mod states;
+pub mod scalars;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -55,7 +58,7 @@ static ALL: LazyLock<Vec<Arc<AggregateUDF>>> = LazyLock::new(|| {
         .iter()
         .map(|(name, aliases, pick, several)| Quantile::new(name, aliases, *pick, *several));
     let quantiles = quantiles.map(AggregateUDF::from);
-    let own = functions::aggregates::all().iter().map(|function| AggregateUDF::from(Own::new(function)));
+    let own = kernels::all().iter().map(|function| AggregateUDF::from(Own::new(function)));
     let uniq = std::iter::once(AggregateUDF::from(Uniq::default()));
     wrapped.chain(quantiles).chain(own).chain(uniq).map(Arc::new).collect()
 });
@@ -104,7 +107,7 @@ pub fn documentation() -> Vec<AggregateDoc> {
         },
         example: if *several { "quantiles(0.5, 0.9)(price)" } else { "quantile(0.9)(price)" },
     });
-    let own = functions::aggregates::all().iter().map(|function| AggregateDoc {
+    let own = kernels::all().iter().map(|function| AggregateDoc {
         name: function.name,
         aliases: function.aliases.to_vec(),
         any_case: function.case_insensitive,

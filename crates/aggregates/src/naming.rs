@@ -164,7 +164,7 @@ fn combined(name: &str) -> Option<(String, &'static str)> {
 
 /// Whether an aggregate's parameters travel in front of its arguments, as one text.
 pub fn parameters_in_front(aggregate: &str) -> bool {
-    functions::aggregates::all().iter().any(|function| function.name == aggregate)
+    crate::kernels::all().iter().any(|function| function.name == aggregate)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! Invariant: a state is what the accumulator of its function has come to, as bytes; it is understood by a recipe made of its
 //! type, wherever it was made. Must not know: tables.
 
-mod bytes;
 mod counted;
 mod recipe;
 mod groups;
@@ -12,6 +11,7 @@ mod stated;
 mod combine;
 mod check;
 pub mod finalize;
+pub(crate) mod running;
 
 pub use check::StateCheck;
 pub use combine::{check_states, combiner};

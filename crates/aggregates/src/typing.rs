@@ -12,12 +12,22 @@ use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable};
 use functions::{Arg, ArgType, CastMode, CastSettings, FunctionError, SessionValues};
-use model::ColumnType;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_data_type, to_field};
+use model::{ColumnType, ErrorCode};
 
 /// A function's error as DataFusion carries it; the engine finds it again inside.
 pub fn external(error: impl Into<FunctionError>) -> DataFusionError {
     DataFusionError::External(Box::new(error.into()))
+}
+
+/// The other way: a function's error that DataFusion carried, or one of its own.
+pub(crate) fn internal(error: DataFusionError) -> FunctionError {
+    if let DataFusionError::External(inner) = &error
+        && let Some(own) = inner.downcast_ref::<FunctionError>()
+    {
+        return own.clone();
+    }
+    FunctionError::new(ErrorCode::LOGICAL_ERROR, error.to_string())
 }
 
 fn is_attached(field: &Field) -> bool {

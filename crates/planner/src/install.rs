@@ -22,7 +22,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(coercion::operators::Operators)];
     planners.extend(SessionStateDefaults::default_expr_planners());
     let mut scalars = scalar::adapter::all();
-    scalars.extend(aggregates::states::finalize::functions().iter().map(scalar::adapter::adapted));
+    scalars.extend(aggregates::scalars::functions().iter().map(scalar::adapter::adapted));
     scalars.push(Arc::new(ScalarUDF::from(scalar::truth::Truth::default())));
     scalars.push(Arc::new(ScalarUDF::from(analyzer::filled::Filled::default())));
     scalars.push(Arc::new(ScalarUDF::from(scalar::widened::Widened::default())));

@@ -1,21 +1,25 @@
-//! Functions over single states, and over the elements of arrays: `finalizeAggregation`, `initializeAggregation`, `arrayReduce`.
+//! Functions over single states, and over the elements of arrays: `finalizeAggregation`, `initializeAggregation`, `arrayReduce`,
+//! `arrayReduceInRanges`.
 //!
 //! Invariant: each row is a group of its own. Must not know: plans.
 
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::{ArrayRef, AsArray, UInt32Array};
+use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};
 use arrow::compute::{cast, take};
 use arrow::datatypes::DataType;
 use datafusion::common::DataFusionError;
+use functions::container::{list_of, offsets_of};
 use functions::{Arg, ArgType, Call, FunctionError, ScalarFunction};
-use model::saturating::place_of;
+use model::saturating::{place_of, u64_of, usize_of};
 use model::type_arrow::to_data_type;
 use model::{ColumnType, ErrorCode, StateType};
 
 use super::groups::Ends;
 use super::recipe::Recipe;
 use super::runs::Aggregation;
+use crate::kernels::bitmap::{bits, bytes_of};
 use crate::naming::{self, Kind};
 
 static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
@@ -43,18 +47,24 @@ static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
             "The aggregate function over the elements of arrays.",
             "arrayReduce('max', [1, 3, 2])",
         ),
+        ScalarFunction::new(RANGES, 3..=64, ranges_type, reduce_in_ranges).own_nulls().doc(
+            "arrayReduceInRanges('aggregate', [(index, length), ...], array, ...)",
+            "The aggregate function over each of these ranges of arrays; from 1, or from the end where negative.",
+            "arrayReduceInRanges('sum', [(1, 2), (-2, 2)], [1, 2, 4])",
+        ),
     ]
 });
 
 const INITIALIZE: &str = "initializeAggregation";
 const REDUCE: &str = "arrayReduce";
+const RANGES: &str = "arrayReduceInRanges";
 
 /// All of them.
 pub fn functions() -> &'static [ScalarFunction] {
     &FUNCTIONS
 }
 
-fn of_plan(error: DataFusionError) -> FunctionError {
+pub(super) fn of_plan(error: DataFusionError) -> FunctionError {
     if let DataFusionError::External(inner) = &error
         && let Some(own) = inner.downcast_ref::<FunctionError>()
     {
@@ -122,7 +132,7 @@ fn expanded(arg: &Arg, rows: usize) -> Result<ArrayRef, FunctionError> {
     Ok(take(&arg.array, &UInt32Array::from_value(0, rows), None)?)
 }
 
-fn laid_out(array: ArrayRef, layout: &DataType) -> Result<ArrayRef, FunctionError> {
+pub(super) fn laid_out(array: ArrayRef, layout: &DataType) -> Result<ArrayRef, FunctionError> {
     if array.data_type() == layout { Ok(array) } else { Ok(cast(&array, layout)?) }
 }
 
@@ -130,18 +140,31 @@ fn finalized_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     Ok(finalizing(&args[0].column_type)?.result())
 }
 
-fn finalizing(column_type: &ColumnType) -> Result<Aggregation, FunctionError> {
-    let Some(state) = column_type.state() else {
-        return Err(FunctionError::illegal_type(column_type, "finalizeAggregation"));
-    };
-    let recipe = Arc::new(Recipe::new(state).map_err(of_plan)?);
+pub(super) fn finalizing(column_type: &ColumnType) -> Result<Aggregation, FunctionError> {
+    let recipe = Arc::new(recipe_of(column_type, "finalizeAggregation")?);
     Ends::new(recipe, Kind::Merge).map(Aggregation::Stated).map_err(of_plan)
+}
+
+/// The recipe of states of a type.
+pub(super) fn recipe_of(column_type: &ColumnType, function: &str) -> Result<Recipe, FunctionError> {
+    match column_type.state() {
+        Some(state) => Recipe::new(state).map_err(of_plan),
+        None => Err(FunctionError::illegal_type(column_type, function)),
+    }
+}
+
+/// What each state comes to.
+pub(super) fn finalized(
+    states: ArrayRef,
+    column_type: &ColumnType,
+    rows: usize,
+) -> Result<ArrayRef, FunctionError> {
+    finalizing(column_type)?.over_runs(&[states], &vec![1; rows]).map_err(of_plan)
 }
 
 fn finalize(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let states = expanded(&call.args[0], call.rows)?;
-    let found =
-        finalizing(&call.args[0].column_type)?.over_runs(&[states], &vec![1; call.rows]).map_err(of_plan)?;
+    let found = finalized(states, &call.args[0].column_type, call.rows)?;
     laid_out(found, &to_data_type(call.result_type))
 }
 
@@ -154,23 +177,93 @@ fn initialize(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     laid_out(found, &to_data_type(call.result_type))
 }
 
-fn reduce(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let types = call.args.iter().skip(1).map(|arg| element_of(REDUCE, &arg.column_type));
-    let aggregation = aggregation(REDUCE, Some(&call.args[0].array), &types.collect::<Result<Vec<_>, _>>()?)?;
-    let (mut columns, mut lengths) = (Vec::new(), Vec::new());
-    for arg in call.args.iter().skip(1) {
+/// The elements of the arrays of some arguments, and how many each row has.
+struct Elements {
+    columns: Vec<ArrayRef>,
+    types: Vec<ColumnType>,
+    lengths: Vec<usize>,
+}
+
+fn elements(call: &Call<'_>, function: &str, first: usize) -> Result<Elements, FunctionError> {
+    let (mut columns, mut types, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+    for arg in call.args.iter().skip(first) {
+        let element = element_of(function, &arg.column_type)?;
         let array = laid_out(expanded(arg, call.rows)?, &to_data_type(&arg.column_type))?;
         let list = array.as_list::<i32>();
         let own: Vec<usize> = list.offsets().lengths().collect();
         let start = list.offsets().first().map_or(0, |first| place_of(*first));
-        let elements = list.values().slice(start, own.iter().sum());
-        columns.push(laid_out(elements, &to_data_type(&element_of(REDUCE, &arg.column_type)?))?);
+        let values = list.values().slice(start, own.iter().sum());
+        columns.push(laid_out(values, &to_data_type(&element))?);
+        types.push(element);
         if !lengths.is_empty() && lengths != own {
-            let message = "arrays passed to arrayReduce must have equal sizes";
+            let message = format!("arrays passed to {function} must have equal sizes");
             return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
         }
         lengths = own;
     }
+    Ok(Elements { columns, types, lengths })
+}
+
+fn reduce(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let Elements { columns, types, lengths } = elements(call, REDUCE, 1)?;
+    let aggregation = aggregation(REDUCE, Some(&call.args[0].array), &types)?;
     let found = aggregation.over_runs(&columns, &lengths).map_err(of_plan)?;
     laid_out(found, &to_data_type(call.result_type))
+}
+
+fn ranges_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let wrong = || FunctionError::illegal_type(&args[1].column_type, RANGES);
+    let ColumnType::Array(range) = &args[1].column_type else { return Err(wrong()) };
+    let ColumnType::Tuple(range) = range.as_ref() else { return Err(wrong()) };
+    let is_length = |length: &ColumnType| {
+        matches!(length, ColumnType::UInt8 | ColumnType::UInt16 | ColumnType::UInt32 | ColumnType::UInt64)
+    };
+    match range.as_slice() {
+        [index, length] if bytes_of(&index.column_type).is_some() && is_length(&length.column_type) => {}
+        _ => return Err(wrong()),
+    }
+    let types = args.iter().skip(2).map(|arg| element_of(RANGES, &arg.column_type));
+    let result =
+        aggregation(RANGES, args[0].constant.as_ref(), &types.collect::<Result<Vec<_>, _>>()?)?.result();
+    Ok(ColumnType::Array(Box::new(result)))
+}
+
+/// The places of a range in an array: from 1, or from behind the end.
+fn range_of(index: i64, length: u64, elements: usize) -> Range<usize> {
+    let start = match index {
+        1.. => i128::from(index) - 1,
+        _ => i128::from(u64_of(elements)) + i128::from(index),
+    };
+    // What would begin before the array is nothing.
+    let Ok(start) = usize::try_from(start) else { return 0..0 };
+    let start = start.min(elements);
+    start..start.saturating_add(usize_of(length)).min(elements)
+}
+
+fn reduce_in_ranges(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let Elements { columns, types, lengths } = elements(call, RANGES, 2)?;
+    let aggregation = aggregation(RANGES, Some(&call.args[0].array), &types)?;
+    let ranges = laid_out(expanded(&call.args[1], call.rows)?, &to_data_type(&call.args[1].column_type))?;
+    let ranges = ranges.as_list::<i32>();
+    let bounds = ranges.values().as_struct();
+    let illegal = || FunctionError::illegal_type(&call.args[1].column_type, RANGES);
+    let (indices, sizes) =
+        (bits(bounds.column(0)).ok_or_else(illegal)?, bits(bounds.column(1)).ok_or_else(illegal)?);
+    let (mut places, mut runs, mut counts, mut start) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for (row, length) in lengths.iter().enumerate() {
+        let own = place_of(ranges.value_offsets()[row])..place_of(ranges.value_offsets()[row + 1]);
+        counts.push(own.len());
+        for at in own {
+            let range = range_of(indices[at].cast_signed(), sizes[at], *length);
+            runs.push(range.len());
+            places.extend(range.map(|place| u64_of(start + place)));
+        }
+        start += length;
+    }
+    let places = UInt64Array::from(places);
+    let gathered = columns.iter().map(|column| take(column, &places, None)).collect::<Result<Vec<_>, _>>()?;
+    let found = aggregation.over_runs(&gathered, &runs).map_err(of_plan)?;
+    let ColumnType::Array(element) = call.result_type else { return Err(illegal()) };
+    let found = laid_out(found, &to_data_type(element))?;
+    Ok(list_of(element, offsets_of(counts), found, None)?)
 }

@@ -13,8 +13,8 @@ use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use functions::default_array;
 use model::ColumnType;
 
-use super::bytes::{decode, encode};
 use super::recipe::{Recipe, certain, counting};
+use crate::bytes::{decode, encode};
 use crate::naming::Kind;
 use crate::typing::scalar_at;
 

@@ -78,9 +78,11 @@ fn check(name: &str, recipe: &Arc<Recipe>, columns: &[ArrayRef]) {
     let by_one = [one(recipe, &half(0)), one(recipe, &half(2))];
     let mixed = [by_groups.slice(0, 1), Arc::clone(&by_one[1])];
     let nothing = one(recipe, &columns.iter().map(|column| column.slice(0, 0)).collect::<Vec<_>>());
-    let of_nothing = Aggregation::Plain(Arc::clone(recipe)).over_runs(&half(0), &[0, 2]).unwrap().slice(0, 1);
-    for found in merged(recipe, &[nothing]) {
-        assert_eq!(found, shown(&of_nothing, recipe.result()), "{name} of nothing");
+    // Some say nothing of no rows but an error.
+    if let Ok(of_nothing) = Aggregation::Plain(Arc::clone(recipe)).over_runs(&half(0), &[0, 2]) {
+        for found in merged(recipe, &[nothing]) {
+            assert_eq!(found, shown(&of_nothing.slice(0, 1), recipe.result()), "{name} of nothing");
+        }
     }
     for states in [&[by_groups][..], &by_one, &mixed] {
         for found in merged(recipe, states) {

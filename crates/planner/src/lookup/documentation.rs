@@ -1,7 +1,7 @@
 //! The functions a session has, as a reference lists them.
 
 use crate::scalar::{format_query, join_get};
-use aggregates::states::finalize;
+use aggregates::scalars;
 
 /// One name a function can be called by.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub struct DocumentedFunction {
 /// Every function and alias, by name.
 pub fn documented_functions() -> Vec<DocumentedFunction> {
     let mut all = Vec::new();
-    let planned = format_query::functions().iter().chain(join_get::functions()).chain(finalize::functions());
+    let planned = format_query::functions().iter().chain(join_get::functions()).chain(scalars::functions());
     for function in functions::all().iter().chain(planned) {
         // The forms with and without a lambda are one function to a reader.
         let doc = functions::lambda_function(function.name).map_or(function.doc, |form| form.doc);

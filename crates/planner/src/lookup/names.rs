@@ -10,7 +10,7 @@ use sql::settings::edit_distance;
 use crate::lookup::documentation::documented_functions;
 use crate::scalar::{format_query, join_get};
 use aggregates::naming::{find, parameters_in_front};
-use aggregates::states::finalize;
+use aggregates::scalars;
 
 /// Combinators that only aggregates have and that are not carried out everywhere.
 const REFUSED_COMBINATORS: &[&str] = &[
@@ -35,7 +35,6 @@ const KNOWN_AGGREGATES: &[&str] = &[
     "quantileTDigest",
     "quantilesExact",
     "quantilesTiming",
-    "quantileBFloat16",
     "quantileDD",
     "quantileGK",
 ];
@@ -69,7 +68,7 @@ pub(crate) fn window(name: &str) -> Option<&'static str> {
 
 /// Functions that are this crate's own: what they do needs its parts.
 pub(crate) fn planned_functions() -> impl Iterator<Item = &'static ScalarFunction> {
-    format_query::functions().iter().chain(join_get::functions()).chain(finalize::functions())
+    format_query::functions().iter().chain(join_get::functions()).chain(scalars::functions())
 }
 
 /// The name of the scalar function that this name, alias or spelling means.

@@ -16,8 +16,8 @@
 mod write;
 mod read;
 
-pub(super) use read::decode;
-pub(super) use write::encode;
+pub(crate) use read::decode;
+pub(crate) use write::encode;
 
 /// The first byte. Another layout of the states of an accumulator is another version.
 const VERSION: u8 = 1;

@@ -21,7 +21,7 @@ use crate::typing::external;
 ///
 /// # Errors
 /// `CORRUPTED_DATA` where bytes are not those of a state of these layouts.
-pub(in crate::states) fn decode(states: &BinaryViewArray, layouts: &[DataType]) -> Result<Vec<ArrayRef>> {
+pub(crate) fn decode(states: &BinaryViewArray, layouts: &[DataType]) -> Result<Vec<ArrayRef>> {
     let mut cursors = Vec::with_capacity(states.len());
     for state in states {
         match state.and_then(<[u8]>::split_first) {

@@ -30,7 +30,7 @@ enum Values {
 ///
 /// # Errors
 /// A layout that no state has.
-pub(in crate::states) fn encode(states: &[ArrayRef]) -> Result<BinaryViewArray> {
+pub(crate) fn encode(states: &[ArrayRef]) -> Result<BinaryViewArray> {
     let rows = states.first().map_or(0, |column| column.len());
     let columns = states.iter().map(Column::of).collect::<Result<Vec<_>>>()?;
     let mut builder = BinaryViewBuilder::with_capacity(rows);
