@@ -190,40 +190,46 @@ fn contains(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     Ok(flags(call, |row| found.get(row).contains(values.get(row))))
 }
 
+/// A set made of two.
+fn made(name: &'static str, make: fn(&Bitmap, &Bitmap) -> Bitmap) -> ScalarFunction {
+    ScalarFunction::new(
+        name,
+        2..=2,
+        move |args| two_sets(args, name).map(state_of),
+        move |call| {
+            let (one, other) = (Sets::of(call, 0)?, Sets::of(call, 1)?);
+            sets(call, |row| Ok(make(one.get(row), other.get(row))))
+        },
+    )
+}
+
+/// How many values a set made of two has.
+fn counted(name: &'static str, make: fn(&Bitmap, &Bitmap) -> Bitmap) -> ScalarFunction {
+    ScalarFunction::new(
+        name,
+        2..=2,
+        move |args| two_sets(args, name).map(|_| ColumnType::UInt64),
+        move |call| {
+            let (one, other) = (Sets::of(call, 0)?, Sets::of(call, 1)?);
+            Ok(numbers(call, |row| u64_of(make(one.get(row), other.get(row)).len())))
+        },
+    )
+}
+
+/// Whether something holds of two sets.
+fn tested(name: &'static str, test: fn(&Bitmap, &Bitmap) -> bool) -> ScalarFunction {
+    ScalarFunction::new(
+        name,
+        2..=2,
+        move |args| two_sets(args, name).map(|_| ColumnType::UInt8),
+        move |call| {
+            let (one, other) = (Sets::of(call, 0)?, Sets::of(call, 1)?);
+            Ok(flags(call, |row| test(one.get(row), other.get(row))))
+        },
+    )
+}
+
 fn pairs() -> Vec<ScalarFunction> {
-    let made = |name: &'static str, make: fn(&Bitmap, &Bitmap) -> Bitmap| {
-        ScalarFunction::new(
-            name,
-            2..=2,
-            move |args| two_sets(args, name).map(state_of),
-            move |call| {
-                let (one, other) = (Sets::of(call, 0)?, Sets::of(call, 1)?);
-                sets(call, |row| Ok(make(one.get(row), other.get(row))))
-            },
-        )
-    };
-    let counted = |name: &'static str, make: fn(&Bitmap, &Bitmap) -> Bitmap| {
-        ScalarFunction::new(
-            name,
-            2..=2,
-            move |args| two_sets(args, name).map(|_| ColumnType::UInt64),
-            move |call| {
-                let (one, other) = (Sets::of(call, 0)?, Sets::of(call, 1)?);
-                Ok(numbers(call, |row| u64_of(make(one.get(row), other.get(row)).len())))
-            },
-        )
-    };
-    let tested = |name: &'static str, test: fn(&Bitmap, &Bitmap) -> bool| {
-        ScalarFunction::new(
-            name,
-            2..=2,
-            move |args| two_sets(args, name).map(|_| ColumnType::UInt8),
-            move |call| {
-                let (one, other) = (Sets::of(call, 0)?, Sets::of(call, 1)?);
-                Ok(flags(call, |row| test(one.get(row), other.get(row))))
-            },
-        )
-    };
     vec![
         made("bitmapAnd", Bitmap::and).doc(
             "bitmapAnd(a, b)",

@@ -255,11 +255,6 @@ fn by_words() -> Vec<ScalarFunction> {
             "MetroHash of 64 bits over all arguments.",
             "metroHash64('abc') -> 983152225323542437",
         ),
-        hash64("wyHash64", family(wy::wy64, |a, b| of_two_words(wy::wy64, a, b))).doc(
-            "wyHash64(x, ...)",
-            "wyhash of 64 bits over all arguments.",
-            "wyHash64('abc') -> 13006551795127091151",
-        ),
         hash64("xxHash64", family(|bytes| xxh64(bytes, 0), city::combine)).doc(
             "xxHash64(x, ...)",
             "xxHash of 64 bits over all arguments.",
@@ -310,6 +305,11 @@ fn by_words() -> Vec<ScalarFunction> {
 
 fn of_other_sizes() -> Vec<ScalarFunction> {
     vec![
+        hash64("wyHash64", family(wy::wy64, |a, b| of_two_words(wy::wy64, a, b))).doc(
+            "wyHash64(x, ...)",
+            "wyhash of 64 bits over all arguments.",
+            "wyHash64('abc') -> 13006551795127091151",
+        ),
         hash32("xxHash32", |bytes| xxh32(bytes, 0)).doc(
             "xxHash32(x, ...)",
             "xxHash of 32 bits.",
