@@ -37,6 +37,7 @@ pub use error::FunctionError;
 pub use hash::{city_hash_64, city_hash_128, join_hashes_64, mix_32, sip_hash_64};
 pub use kernel::call;
 pub use kernel::call::{Arg, ArgType, Call, RandomStream, SessionValues};
+pub use kernel::list::unsigned_zeros;
 pub use kernel::registry::{FunctionDoc, ScalarFunction};
 pub use lambda::{LambdaFunction, lambda_function, lambda_functions};
 pub use memory::row_bytes::row_bytes;

@@ -13,11 +13,11 @@ use model::saturating::u64_of;
 use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, nulls_of, range};
 use crate::error::FunctionError;
+use crate::kernel::alike::{self, alike, as_numbers, number_supertype};
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::{equality, number_equality};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::Numbers;
-use crate::kernel::types::supertype;
 
 fn element_of(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> {
     match args.first().map(|arg| &arg.column_type) {
@@ -34,24 +34,17 @@ fn asks(
     move |args| {
         let element = element_of(args, name)?;
         if let Some(wanted) = args.get(1) {
-            supertype([element.value_type(), wanted.column_type.value_type()])?;
+            alike::check(&element, &wanted.column_type)?;
         }
         Ok(result.clone())
     }
 }
 
-/// The elements of argument 0 and the values of argument 1 in their common type.
+/// The elements of argument 0 and the values of argument 1 in one type.
 pub(super) fn compared(call: &Call<'_>) -> Result<(ArrayRef, ArrayRef), FunctionError> {
-    let lists = call.lists_of(0)?;
+    let (elements, element) = call.lists_of(0)?;
     let wanted = call.arg(1)?;
-    let common = supertype([lists.1.value_type(), wanted.column_type.value_type()])?.nullable();
-    let caster = call.caster(CastMode::Strict);
-    let nullable = |column_type: &ColumnType, array: &ArrayRef| {
-        if array.logical_null_count() > 0 { column_type.clone().nullable() } else { column_type.clone() }
-    };
-    let elements = caster.column(&lists.0, &nullable(&lists.1, &lists.0), &common)?;
-    let values = caster.column(&wanted.array, &nullable(&wanted.column_type, &wanted.array), &common)?;
-    Ok((elements, values))
+    alike(&call.caster(CastMode::Strict), (&elements, &element), (&wanted.array, &wanted.column_type))
 }
 
 impl Call<'_> {
@@ -83,7 +76,7 @@ fn occurrences(
 fn has_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     match args.first().map(|arg| &arg.column_type) {
         Some(ColumnType::Map(key, _)) => {
-            supertype([key.value_type(), args[1].column_type.value_type()])?;
+            alike::check(key, &args[1].column_type)?;
             Ok(ColumnType::UInt8)
         }
         _ => asks("has", ColumnType::UInt8)(args),
@@ -101,7 +94,7 @@ fn has(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 /// Whether all, or any, elements of the second array are in the first.
 fn has_many(call: &Call<'_>, all: bool) -> Result<ArrayRef, FunctionError> {
-    let common = supertype([&call.arg(0)?.column_type, &call.arg(1)?.column_type])?;
+    let common = number_supertype(&[&call.arg(0)?.column_type, &call.arg(1)?.column_type])?;
     let (a, b) = (call.converted(0, &common)?, call.converted(1, &common)?);
     let (a, b) = (a.as_list::<i32>(), b.as_list::<i32>());
     let equal = number_equality(a.values(), b.values())?;
@@ -117,7 +110,7 @@ fn has_many(call: &Call<'_>, all: bool) -> Result<ArrayRef, FunctionError> {
 fn pair_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         element_of(args, name)?;
-        supertype(args.iter().map(|arg| &arg.column_type))?;
+        number_supertype(&[&args[0].column_type, &args[1].column_type])?;
         Ok(ColumnType::UInt8)
     }
 }
@@ -195,9 +188,12 @@ fn map_value(
     value: &ColumnType,
 ) -> Result<ArrayRef, FunctionError> {
     let entries = map.array.as_map();
-    let wanted = call.converted(1, key)?;
-    let equal = equality(entries.keys(), &wanted)?;
     let wanted_arg = call.arg(1)?;
+    // A Bool is looked for by the number that it is.
+    let number = if wanted_arg.column_type.is_string() { key.clone() } else { as_numbers(key) };
+    let keys = call.caster(CastMode::Strict).column(entries.keys(), key, &number)?;
+    let wanted = call.converted(1, &number)?;
+    let equal = equality(&keys, &wanted)?;
     pick(call, entries.values(), value, |row| {
         range(entries.value_offsets(), map.row(row)).find(|at| equal(*at, wanted_arg.row(row)))
     })
@@ -234,12 +230,9 @@ fn map_contains(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     };
     let entries = map.array.as_map();
     let wanted_arg = call.arg(1)?;
-    // A key looked for that no key can be is in none.
-    let common = supertype([key.value_type(), wanted_arg.column_type.value_type()])?;
-    let common = if wanted_arg.column_type.is_nullable() { common.nullable() } else { common };
-    let keys = call.caster(CastMode::Strict).column(entries.keys(), key, &common)?;
-    let wanted = call.converted(1, &common)?;
-    let equal = equality(&keys, &wanted)?;
+    let wanted = (&wanted_arg.array, &wanted_arg.column_type);
+    let (keys, wanted) = alike(&call.caster(CastMode::Strict), (entries.keys(), key), wanted)?;
+    let equal = number_equality(&keys, &wanted)?;
     call.each_flag(|row| {
         range(entries.value_offsets(), map.row(row)).any(|at| equal(at, wanted_arg.row(row)))
     })

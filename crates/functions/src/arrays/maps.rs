@@ -15,8 +15,9 @@ use model::{ColumnType, ErrorCode};
 use crate::cast::{CastMode, default_array};
 use crate::columns::container::{map_of, offsets_of, range};
 use crate::error::FunctionError;
+use crate::kernel::alike::{self, alike};
 use crate::kernel::call::{Arg, ArgType, Call};
-use crate::kernel::list::{ElementOrder, equality, take_entries};
+use crate::kernel::list::{ElementOrder, number_equality, take_entries};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{integer_shape, is_float, supertype};
 
@@ -198,12 +199,10 @@ fn contains_value(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let map = call.arg(0)?;
     let (_, value) = sides(&map.column_type, "mapContainsValue")?;
     let wanted = call.arg(1)?;
-    let common = supertype([value.value_type(), wanted.column_type.value_type()])?.nullable();
-    let caster = call.caster(CastMode::Strict);
     let entries = map.array.as_map();
-    let values = caster.column(entries.values(), value, &common)?;
-    let searched = caster.column(&wanted.array, &wanted.column_type, &common)?;
-    let equal = equality(&values, &searched)?;
+    let searched = (&wanted.array, &wanted.column_type);
+    let (values, searched) = alike(&call.caster(CastMode::Strict), (entries.values(), value), searched)?;
+    let equal = number_equality(&values, &searched)?;
     call.each_flag(|row| range(entries.value_offsets(), map.row(row)).any(|at| equal(at, wanted.row(row))))
 }
 
@@ -353,7 +352,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             2..=2,
             |args| {
                 let (_, value) = parts(args, 0, "mapContainsValue")?;
-                supertype([value.value_type(), args[1].column_type.value_type()])?;
+                alike::check(value, &args[1].column_type)?;
                 Ok(ColumnType::UInt8)
             },
             contains_value,

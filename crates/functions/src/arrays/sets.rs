@@ -2,8 +2,9 @@
 //!
 //! Invariant: NULL is an element as any other; elements come in the order in which they are met first.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::concat;
+use arrow::datatypes::Field;
 use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
 use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode};
@@ -12,17 +13,18 @@ use std::sync::Arc;
 
 use crate::columns::container::range;
 use crate::error::FunctionError;
+use crate::kernel::alike::{self, WHOLE, number_supertype};
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::{gather, nan_flags, number_equality, unsigned_zeros};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
-use crate::kernel::types::supertype;
+use crate::kernel::types::{integer_shape, supertype};
 
 /// All arguments in their common type: the elements of all of them, where those of each begin, and what tells
 /// elements apart.
 struct Operands {
     element: ColumnType,
-    lists: Vec<arrow::array::ListArray>,
+    lists: Vec<ListArray>,
     constants: Vec<bool>,
     values: ArrayRef,
     starts: Vec<usize>,
@@ -31,30 +33,43 @@ struct Operands {
 
 impl Operands {
     fn of(call: &Call<'_>, common: &ColumnType) -> Result<Self, FunctionError> {
-        Self::told_apart(call, common, Arc::clone)
+        Self::told_apart(call, common, converted(call, common)?, Arc::clone)
     }
 
     /// 0 is told apart from -0 by nothing.
     fn of_numbers(call: &Call<'_>, common: &ColumnType) -> Result<Self, FunctionError> {
-        Self::told_apart(call, common, unsigned_zeros)
+        Self::told_apart(call, common, converted(call, common)?, unsigned_zeros)
+    }
+
+    /// Numbers that no type holds beside each other, as whole ones.
+    fn of_whole(call: &Call<'_>) -> Result<Self, FunctionError> {
+        let caster = call.caster(crate::cast::CastMode::Strict);
+        let list = |index: usize| {
+            let lists = call.lists(index)?;
+            let values = alike::whole(&caster, (lists.values(), &lists.element))?;
+            let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+            let nulls = lists.array.nulls().cloned();
+            Ok(ListArray::try_new(field, lists.array.offsets().clone(), values, nulls)?)
+        };
+        let lists = (0..call.args.len()).map(list).collect::<Result<Vec<_>, FunctionError>>()?;
+        Self::told_apart(call, &ColumnType::Array(Box::new(WHOLE.nullable())), lists, Arc::clone)
     }
 
     fn told_apart(
         call: &Call<'_>,
         common: &ColumnType,
+        lists: Vec<ListArray>,
         by: fn(&ArrayRef) -> ArrayRef,
     ) -> Result<Self, FunctionError> {
         let ColumnType::Array(element) = common else {
             return Err(FunctionError::illegal_type(common, "of sets"));
         };
-        let (mut lists, mut constants, mut starts, mut end) = (vec![], vec![], vec![], 0);
-        for (index, arg) in call.args.iter().enumerate() {
-            let list = call.converted(index, common)?.as_list::<i32>().clone();
+        let (mut starts, mut end) = (vec![], 0);
+        for list in &lists {
             starts.push(end);
             end += list.values().len();
-            constants.push(arg.is_constant);
-            lists.push(list);
         }
+        let constants = call.args.iter().map(|arg| arg.is_constant).collect();
         let columns: Vec<&dyn Array> = lists.iter().map(|list| list.values().as_ref()).collect();
         let values = concat(&columns)?;
         let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
@@ -89,6 +104,17 @@ impl Operands {
     }
 }
 
+/// All arguments in one type of arrays.
+fn converted(call: &Call<'_>, common: &ColumnType) -> Result<Vec<ListArray>, FunctionError> {
+    let list = |index: usize| Ok(call.converted(index, common)?.as_list::<i32>().clone());
+    (0..call.args.len()).map(list).collect()
+}
+
+/// The type that all arguments are compared in.
+fn compared_type(call: &Call<'_>) -> Result<ColumnType, FunctionError> {
+    number_supertype(&call.args.iter().map(|arg| &arg.column_type).collect::<Vec<_>>())
+}
+
 fn common_type(name: &'static str) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         for arg in args {
@@ -113,30 +139,51 @@ fn chosen(call: &Call<'_>, wanted: impl Fn(usize, usize) -> bool) -> Result<Arra
     })
 }
 
-/// What is in all arguments fits the type of elements that fits all of theirs, if one of them does.
+/// What is in all arguments fits the type of elements that fits all of theirs, if one of them does, and of numbers that no type
+/// holds beside each other the smallest type of integers.
 fn intersect_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let common = common_type("arrayIntersect")(args)?;
-    let ColumnType::Array(widest) = &common else { return Ok(common) };
+    let name = "arrayIntersect";
     let elements: Vec<&ColumnType> = args
         .iter()
-        .filter_map(|arg| match &arg.column_type {
-            ColumnType::Array(element) => Some(&**element),
-            _ => None,
+        .map(|arg| match &arg.column_type {
+            ColumnType::Array(element) => Ok(&**element),
+            other => Err(FunctionError::illegal_type(other, name)),
         })
-        .collect();
-    let fits =
-        |narrow: &ColumnType, wide: &ColumnType| supertype([narrow, wide]).is_ok_and(|both| both == *wide);
+        .collect::<Result<_, _>>()?;
     let plain = |element: &ColumnType| element.value_type().clone();
-    let narrowest =
-        elements.iter().find(|narrow| elements.iter().all(|wide| fits(&plain(narrow), &plain(wide))));
-    let element = plain(narrowest.map_or(&**widest, |narrowest| *narrowest));
     let nullable = elements.iter().all(|element| element.is_nullable());
+    let element = match common_type(name)(args) {
+        Ok(ColumnType::Array(widest)) => {
+            let fits = |narrow: &ColumnType, wide: &ColumnType| {
+                supertype([narrow, wide]).is_ok_and(|both| both == *wide)
+            };
+            let narrowest =
+                elements.iter().find(|narrow| elements.iter().all(|wide| fits(&plain(narrow), &plain(wide))));
+            plain(narrowest.map_or(&*widest, |narrowest| *narrowest))
+        }
+        Ok(other) => return Ok(other),
+        Err(error) => match smallest_integer(&elements) {
+            Some(smallest) => smallest,
+            None => return Err(error),
+        },
+    };
     Ok(ColumnType::Array(Box::new(if nullable { element.nullable() } else { element })))
 }
 
+/// The smallest type of integers among types of numbers of a machine.
+fn smallest_integer(elements: &[&ColumnType]) -> Option<ColumnType> {
+    let are_numbers = elements.iter().all(|element| alike::are_machine_numbers(element, element));
+    let plain = elements.iter().map(|element| element.value_type());
+    let smallest =
+        plain.filter(|plain| integer_shape(plain).is_some()).min_by_key(|plain| integer_shape(plain));
+    smallest.filter(|_| are_numbers).cloned()
+}
+
 fn intersect(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
-    let operands = Operands::of(call, &common)?;
+    let operands = match compared_type(call) {
+        Ok(common) => Operands::of(call, &common)?,
+        Err(_) => Operands::of_whole(call)?,
+    };
     let ColumnType::Array(element) = call.result_type else {
         return Err(FunctionError::illegal_type(call.result_type, "arrayIntersect"));
     };
@@ -150,11 +197,11 @@ fn intersect(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         return Ok(lists);
     }
     let strict = call.caster(crate::cast::CastMode::Strict);
-    Ok(strict.column(&lists, &common, call.result_type)?)
+    Ok(strict.column(&lists, &ColumnType::Array(Box::new(operands.element)), call.result_type)?)
 }
 
 fn jaccard(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
+    let common = compared_type(call)?;
     let operands = Operands::of(call, &common)?;
     call.each::<arrow::datatypes::Float64Type>(|row| {
         let (counts, order) = operands.counted(row);
@@ -166,7 +213,7 @@ fn jaccard(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 /// The first array without the elements of the second.
 fn except(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
+    let common = compared_type(call)?;
     let operands = Operands::of(call, &common)?;
     let lists = call.lists(0)?;
     gather(call, &lists.element, lists.values(), |row, out| {
@@ -186,7 +233,7 @@ fn except_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 fn remove_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     match &args[0].column_type {
         ColumnType::Array(element) => {
-            supertype([element.value_type(), args[1].column_type.value_type()])?;
+            alike::check(element, &args[1].column_type)?;
             Ok(args[0].column_type.clone())
         }
         other => Err(FunctionError::illegal_type(other, "arrayRemove")),
@@ -207,7 +254,7 @@ fn remove(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 /// Whether the second array stands in the first as it is.
 fn has_substring(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let common = supertype(call.args.iter().map(|arg| &arg.column_type))?;
+    let common = compared_type(call)?;
     let operands = Operands::of_numbers(call, &common)?;
     let nan = nan_flags(&operands.values);
     let is_nan = |at: usize| nan.as_ref().is_some_and(|nan| nan[at]);

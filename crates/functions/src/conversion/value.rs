@@ -10,6 +10,7 @@ use model::{ColumnType, ErrorCode, TupleElement};
 
 use crate::cast::CastMode;
 use crate::error::FunctionError;
+use crate::kernel::alike::alike;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::equality;
 use crate::kernel::registry::ScalarFunction;
@@ -147,9 +148,8 @@ fn transform(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let subject = call.arg(0)?;
     let fallback_index = if call.args.len() > 3 { 3 } else { 0 };
     let caster = call.caster(CastMode::Strict);
-    let common = supertype([&subject.column_type, &from.element])?.nullable();
-    let keys = caster.column(from.values(), &from.element, &common)?;
-    let wanted = caster.column(&subject.array, &subject.column_type, &common)?;
+    let sought = (&subject.array, &subject.column_type);
+    let (keys, wanted) = alike(&caster, (from.values(), &from.element), sought)?;
     let equal = equality(&keys, &wanted)?;
     let fallback = call.arg(fallback_index)?;
     let other = caster.column(&fallback.array, &fallback.column_type, call.result_type)?;

@@ -159,14 +159,16 @@ pub(crate) fn number_equality(
     Ok(move |x: usize, y: usize| equal(x, y) && !nan.as_ref().is_some_and(|nan| nan[x]))
 }
 
-/// Floats in which -0 is 0; also those inside of arrays and tuples.
-pub(crate) fn unsigned_zeros(array: &ArrayRef) -> ArrayRef {
+/// Floats in which -0 is 0 and every NaN the same; also those inside of arrays and tuples.
+pub fn unsigned_zeros(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Float64 => {
-            Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| x + 0.0))
+            let plain = |x: f64| if x.is_nan() { f64::NAN } else { x + 0.0 };
+            Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(plain))
         }
         DataType::Float32 => {
-            Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|x| x + 0.0))
+            let plain = |x: f32| if x.is_nan() { f32::NAN } else { x + 0.0 };
+            Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(plain))
         }
         DataType::List(field) => {
             let list = array.as_list::<i32>();

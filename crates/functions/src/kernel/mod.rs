@@ -6,6 +6,7 @@
 pub mod call;
 pub(crate) mod fixed_text;
 pub(crate) mod types;
+pub(crate) mod alike;
 pub(crate) mod list;
 pub(crate) mod raw;
 pub mod registry;

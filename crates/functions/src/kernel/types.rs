@@ -186,12 +186,12 @@ fn integer_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Funct
     Ok(integer_of(bytes, true))
 }
 
-/// Float32 holds integers of 16 bits. 64-bit integers become Float64, where ClickHouse has Variant or no type.
+/// Float32 holds integers of 16 bits and Float64 those of 32. None holds those of 64 bits, which would be rounded.
 fn float_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
     let fits_float32 = |t: &ColumnType| match t {
         ColumnType::Float32 => Some(true),
         ColumnType::Float64 => Some(false),
-        other => integer_shape(other).map(|(bytes, _)| bytes <= 2),
+        other => integer_shape(other).filter(|(bytes, _)| *bytes < 8).map(|(bytes, _)| bytes <= 2),
     };
     match (fits_float32(a), fits_float32(b)) {
         (Some(true), Some(true)) => Ok(ColumnType::Float32),
@@ -255,8 +255,9 @@ fn time_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Function
         (C::DateTime64 { precision, .. }, _) | (_, C::DateTime64 { precision, .. }) => {
             Ok(C::DateTime64 { precision: *precision, time_zone })
         }
+        // As in ClickHouse, which lets the zone go here.
         (C::Date32, C::DateTime { .. }) | (C::DateTime { .. }, C::Date32) => {
-            Ok(C::DateTime64 { precision: 0, time_zone })
+            Ok(C::DateTime64 { precision: 0, time_zone: None })
         }
         (C::DateTime { .. }, _) | (_, C::DateTime { .. }) => Ok(C::DateTime { time_zone }),
         _ => Ok(C::Date32),
@@ -288,11 +289,20 @@ mod tests {
             ("Int128", "UInt64", "Int128"),
             ("Int128", "UInt128", "Int256"),
             ("UInt256", "UInt8", "UInt256"),
+            ("Date32", "DateTime('Asia/Tokyo')", "DateTime64(0)"),
+            ("Date", "DateTime('Asia/Tokyo')", "DateTime('Asia/Tokyo')"),
         ] {
             let found = supertype([&parse(a).unwrap(), &parse(b).unwrap()]).unwrap();
             assert_eq!(found.to_string(), common, "{a}, {b}");
         }
-        for (a, b) in [("UInt64", "Int8"), ("String", "UInt8"), ("Date", "UInt8"), ("UInt256", "Int8")] {
+        for (a, b) in [
+            ("UInt64", "Int8"),
+            ("String", "UInt8"),
+            ("Date", "UInt8"),
+            ("UInt256", "Int8"),
+            ("UInt64", "Float64"),
+            ("Int64", "Float32"),
+        ] {
             assert!(supertype([&parse(a).unwrap(), &parse(b).unwrap()]).is_err(), "{a}, {b}");
         }
     }

@@ -21,12 +21,15 @@ use crate::cast::is_wide;
 use crate::columns::number::{Number, with_number};
 use crate::columns::wide::{kind_of, numbers};
 use crate::error::FunctionError;
+use crate::kernel::alike::number_supertype;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::repeated;
 use crate::kernel::types::{integer_shape, is_float, supertype};
 use crate::time::temporal::ticks;
 use crate::truth::intervals::{self, Meeting};
+use crate::truth::mixed_lists::{self, order_of};
+use crate::truth::nested_order;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {
@@ -160,7 +163,9 @@ fn compare_nested(sides: &Sides<'_>, comparison: Comparison) -> Result<UInt8Arra
     let wide = |array: &ArrayRef, constant: bool| {
         if constant { repeated(array, sides.rows) } else { Ok(Arc::clone(array)) }
     };
-    let (a, b) = (wide(sides.a, sides.a_constant)?, wide(sides.b, sides.b_constant)?);
+    // Inside of arrays and maps NaN is a value that is greater than all numbers.
+    let (a, b) = (nested_order::settled(sides.a, false)?, nested_order::settled(sides.b, false)?);
+    let (a, b) = (wide(&a, sides.a_constant)?, wide(&b, sides.b_constant)?);
     let options = SortOptions { descending: false, nulls_first: false };
     let order = make_comparator(&a, &b, options)?;
     let values: Vec<u8> = (0..sides.rows).map(|row| u8::from(comparison.holds(order(row, row)))).collect();
@@ -168,7 +173,7 @@ fn compare_nested(sides: &Sides<'_>, comparison: Comparison) -> Result<UInt8Arra
 }
 
 /// The type both sides are compared in; `None` for UInt64 against a signed number and for 64 bits against a float, which no
-/// type holds.
+/// type holds, and for arrays of them.
 fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, FunctionError> {
     let (a, b) = (a.value_type(), b.value_type());
     if a == b {
@@ -216,7 +221,11 @@ fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, Fun
         (ColumnType::Ipv4, number) | (number, ColumnType::Ipv4) if number.is_integer() => {
             Ok(Some(ColumnType::UInt64))
         }
-        _ => supertype([a, b]).map(Some).map_err(|_| illegal_types(a, b)),
+        _ => match number_supertype(&[a, b]) {
+            Ok(common) => Ok(Some(common)),
+            Err(_) if mixed_lists::are_some(a, b) => Ok(None),
+            Err(_) => Err(illegal_types(a, b)),
+        },
     }
 }
 
@@ -282,6 +291,12 @@ fn in_type(call: &Call<'_>, index: usize, common: &ColumnType) -> Result<ArrayRe
 fn widest(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionError> {
     let (x, y) = (call.arg(0)?, call.arg(1)?);
     let (x_type, y_type) = (x.column_type.value_type(), y.column_type.value_type());
+    if mixed_lists::are_some(x_type, y_type) {
+        let orders = mixed_lists::orders(call)?;
+        return call.each_flag(|row| {
+            orders[row].map_or(comparison == Comparison::NotEqual, |order| comparison.holds(order))
+        });
+    }
     if wide_integers::applies(x_type, y_type) {
         let (a, b) = (numbers(&x.array, x_type)?, numbers(&y.array, y_type)?);
         let (x_kind, y_kind) = (kind_of(x_type), kind_of(y_type));
@@ -312,21 +327,6 @@ fn widest(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionE
     let (a_constant, b_constant) = (call.arg(0)?.is_constant, call.arg(1)?.is_constant);
     let sides = Sides { a: left, b: right, a_constant, b_constant, rows: call.rows };
     Ok(Arc::new(sides.natives(&a, &b, comparison)))
-}
-
-/// A float against a whole number of 64 bits, exactly; `None` of NaN.
-fn order_of(float: f64, whole: i128) -> Option<Ordering> {
-    // 2^70 is outside of 64 bits, and whole numbers below it are exact.
-    const OUTSIDE: f64 = 1_180_591_620_717_411_303_424.0;
-    if float.is_nan() {
-        return None;
-    }
-    if float.abs() >= OUTSIDE {
-        return Some(if float > 0.0 { Ordering::Greater } else { Ordering::Less });
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole and below 2^70")]
-    let order = (float.trunc() as i128).cmp(&whole);
-    Some(order.then_with(|| float.fract().partial_cmp(&0.0).unwrap_or(Ordering::Equal)))
 }
 
 fn rule(args: &[ArgType]) -> Result<ColumnType, FunctionError> {

@@ -3,8 +3,9 @@
 //! Invariant: three-valued logic as in SQL; where a choice is made NULL counts as false. Must not know: statements.
 
 mod intervals;
-pub(crate) mod compare;
 mod nested_order;
+mod mixed_lists;
+pub(crate) mod compare;
 pub(crate) mod logic;
 pub(crate) mod conditional;
 pub(crate) mod checks;

@@ -1,4 +1,4 @@
-//! Which of two arrays, tuples or maps is the least or the greatest.
+//! Arrays, tuples and maps in their order: which of two is the least or the greatest.
 //!
 //! Invariant: NULL and NaN inside of them are never what is looked for where there is another value: for the least they come after all
 //! numbers and for the greatest before them, NULL farther out than NaN. Must not know: functions.
@@ -25,7 +25,7 @@ pub(super) fn stays(
 }
 
 /// The values with every NaN at the one end, and one zero. Recursive: a type has a depth.
-fn settled(array: &ArrayRef, nan_first: bool) -> Result<ArrayRef, FunctionError> {
+pub(super) fn settled(array: &ArrayRef, nan_first: bool) -> Result<ArrayRef, FunctionError> {
     Ok(match array.data_type() {
         DataType::Float64 => {
             let nan = if nan_first { -f64::NAN.abs() } else { f64::NAN.abs() };
