@@ -1,6 +1,6 @@
 //! Window functions that look at other rows, with ClickHouse's types: no such row is the type's default, not NULL.
 //!
-//! Invariant: which row is looked at is DataFusion's decision.
+//! Invariant: which row is looked at is DataFusion's decision. The values are no dictionary's.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -23,6 +23,7 @@ use functions::default_array;
 use model::ColumnType;
 use model::type_arrow::{to_data_type, to_field};
 
+use crate::coercion::branches::without_dictionary;
 use aggregates::typing::{scalar_at, type_of_field};
 
 /// The functions of DataFusion that give a value of another row, and ClickHouse's further names.
@@ -96,7 +97,7 @@ impl WindowUDFImpl for OtherRow {
     }
 
     fn partition_evaluator(&self, args: PartitionEvaluatorArgs) -> Result<Box<dyn PartitionEvaluator>> {
-        let column_type = looked_at(args.input_fields());
+        let column_type = without_dictionary(looked_at(args.input_fields()));
         let inner = self.inner.partition_evaluator_factory(args)?;
         if column_type.is_nullable() {
             return Ok(inner);
@@ -106,7 +107,7 @@ impl WindowUDFImpl for OtherRow {
     }
 
     fn field(&self, field_args: WindowUDFFieldArgs) -> Result<FieldRef> {
-        let column_type = looked_at(field_args.input_fields());
+        let column_type = without_dictionary(looked_at(field_args.input_fields()));
         Ok(Arc::new(to_field(field_args.name(), &column_type)))
     }
 

@@ -81,7 +81,8 @@ fn same(operand: &Expr, when: Expr, schema: &DFSchema, session: &SessionValues) 
     Ok(both_null.into_iter().fold(equal, Expr::or))
 }
 
-fn without_dictionary(column_type: ColumnType) -> ColumnType {
+/// The type of plain values, also inside of arrays and tuples.
+pub(crate) fn without_dictionary(column_type: ColumnType) -> ColumnType {
     match column_type {
         ColumnType::LowCardinality(inner) => *inner,
         ColumnType::Array(element) => ColumnType::Array(Box::new(without_dictionary(*element))),

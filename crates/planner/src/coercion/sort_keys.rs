@@ -11,6 +11,7 @@ use model::ErrorCode;
 
 use super::comparison::{elements_of, is_float};
 use crate::scalar::adapter::call;
+use crate::scalar::settled::unsettled;
 
 /// The same order by keys that DataFusion sorts as ClickHouse does. Made of its own answer it gives the same keys.
 pub(crate) fn sort_keys(keys: Vec<SortExpr>, schema: &DFSchema) -> Result<Vec<SortExpr>> {
@@ -27,7 +28,7 @@ pub(crate) fn sort_keys(keys: Vec<SortExpr>, schema: &DFSchema) -> Result<Vec<So
             continue;
         }
         if is_float(&column_type) {
-            let is_nan = call("isNaN", vec![key.expr.clone()])?;
+            let is_nan = call("isNaN", vec![unsettled(&key.expr).clone()])?;
             let before = SortExpr::new(is_nan, !key.nulls_first, key.nulls_first);
             if sorted.last() != Some(&before) {
                 sorted.push(before);

@@ -1,10 +1,11 @@
 //! Window functions with arguments, orders and frames of ClickHouse's types.
 //!
 //! Invariant: a frame by RANGE reaches as far as its offsets say, whatever the type of its key: they are counted in numbers that
-//! do not overflow, days and seconds for dates and times.
+//! do not overflow, days and seconds for dates and times. Rows whose keys are equal in an order are peers and of one partition:
+//! there -0 is 0 and NaN is NaN, as nowhere else.
 
 use arrow::datatypes::DataType;
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{NullTreatment, WindowFunction};
 use datafusion::logical_expr::{
     Cast, Expr, ExprSchemable, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits,
@@ -14,8 +15,11 @@ use functions::FunctionError;
 use model::{ColumnType, ErrorCode};
 
 use super::aggregated::{floats, types_of, values};
+use super::branches::{common_type, without_dictionary};
+use super::comparison::cast_to;
 use super::sort_keys::sort_keys;
 use crate::scalar::adapter::call;
+use crate::scalar::settled::settled;
 use aggregates::typing::{external, type_of};
 use aggregates::{check_arguments, over_frames, takes_floats};
 
@@ -31,10 +35,17 @@ pub(crate) fn typed_window(mut function: WindowFunction, schema: &DFSchema) -> R
             function.params.args = floats(function.params.args, schema)?;
         }
     }
+    if matches!(function.fun, WindowFunctionDefinition::WindowUDF(_)) {
+        check_default(&mut function.params.args, schema)?;
+    }
     let window = &mut function.params;
     let skips = matches!(function.fun.name(), "any" | "anyLast" | "first_value" | "last_value");
     if skips && window.null_treatment.is_none() {
         window.null_treatment = Some(NullTreatment::IgnoreNulls);
+    }
+    for key in &mut window.partition_by {
+        let column_type = type_of(key, schema)?;
+        *key = settled(std::mem::replace(key, Expr::Literal(ScalarValue::Null, None)), &column_type);
     }
     window.order_by = ordered(std::mem::take(&mut window.order_by), &window.window_frame, schema)?;
     window.window_frame = framed(window.window_frame.clone(), &window.order_by, schema)?;
@@ -43,6 +54,22 @@ pub(crate) fn typed_window(mut function: WindowFunction, schema: &DFSchema) -> R
         function.fun = WindowFunctionDefinition::AggregateUDF(over_frames(func, &window.args, fields));
     }
     Ok(Expr::from(function))
+}
+
+/// The third argument of `lag` and `lead`, the value where there is no row: in the type of the first, which has to hold its type.
+fn check_default(args: &mut [Expr], schema: &DFSchema) -> Result<()> {
+    let [value, _, default] = args else { return Ok(()) };
+    let (value_type, own) = (type_of(value, schema)?, type_of(default, schema)?);
+    let (plain, own) = (without_dictionary(value_type), without_dictionary(own));
+    if plain == own {
+        return Ok(());
+    }
+    if common_type(&[plain.clone(), own.clone()]).ok().as_ref() != Some(&plain) {
+        let message = format!("the default value of type {own} is no value of the argument's type {plain}");
+        return Err(external(FunctionError::new(ErrorCode::BAD_ARGUMENTS, message)));
+    }
+    *default = cast_to(std::mem::replace(default, Expr::Literal(ScalarValue::Null, None)), &plain)?;
+    Ok(())
 }
 
 fn is_plain(bound: &WindowFrameBound) -> bool {
@@ -60,7 +87,14 @@ fn ordered(mut keys: Vec<SortExpr>, frame: &WindowFrame, schema: &DFSchema) -> R
             key.expr = number(key.expr.clone(), schema)?;
             Ok(keys)
         }
-        _ => sort_keys(keys, schema),
+        _ => {
+            let mut keys = sort_keys(keys, schema)?;
+            for key in &mut keys {
+                let column_type = type_of(&key.expr, schema)?;
+                key.expr = settled(key.expr.clone(), &column_type);
+            }
+            Ok(keys)
+        }
     }
 }
 
@@ -73,7 +107,8 @@ fn number(key: Expr, schema: &DFSchema) -> Result<Expr> {
         UInt8 | UInt16 | UInt32 | Int8 | Int16 | Int32 | Date | Date32 | DateTime { .. } => {
             call("toInt64", vec![key])
         }
-        Int64 | Float32 | Float64 => Ok(key),
+        Int64 => Ok(key),
+        Float32 | Float64 => Ok(settled(key, &column_type)),
         _ => {
             let message = format!("a RANGE frame with offsets over a key of type {column_type}");
             Err(external(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message)))

@@ -18,3 +18,4 @@ pub(crate) mod widened;
 pub(crate) mod attached;
 pub(crate) mod row_bytes;
 pub(crate) mod prewhere;
+pub(crate) mod settled;
