@@ -224,7 +224,7 @@ impl Rewriter {
             OverNothing::Null => unless_empty(rows, value),
             OverNothing::Default if has_no_default(&aggregate.name) => {
                 let nothing = call("defaultValueOfArgumentType", vec![value.clone()]);
-                call("ifNull", vec![unless_empty(rows, value), nothing])
+                call("if", vec![operation(rows, BinaryOperator::Gt, number("0")), value, nothing])
             }
             OverNothing::Default => value,
         })
