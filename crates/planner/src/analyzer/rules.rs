@@ -8,7 +8,7 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, ScalarValue, TableReference};
-use datafusion::logical_expr::expr::{Alias, Between, InList, InSubquery, ScalarFunction};
+use datafusion::logical_expr::expr::{Alias, Between, InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -30,10 +30,12 @@ use crate::analyzer::dependencies::Dependencies;
 use crate::coercion::aggregated::typed_aggregate;
 use crate::coercion::branches::{self, common_type};
 use crate::coercion::closure::closed;
-use crate::coercion::comparison::{self, arguments, as_predicate, as_value, cast_to, compare, is_comparison};
+use crate::coercion::comparison::{arguments, as_predicate, as_value, cast_to, compare, is_comparison};
 use crate::coercion::distinct::{compared, is_distinction};
 use crate::coercion::in_list::in_list;
+use crate::coercion::in_subquery::in_subquery;
 use crate::coercion::join_keys::{condition, place_of};
+use crate::coercion::like;
 use crate::coercion::short_circuit::{choice, guarded, is_choice};
 use crate::coercion::sort_keys::sort_keys;
 use crate::coercion::windowed::typed_window;
@@ -309,7 +311,7 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         Expr::Negative(inner) => call("negate", vec![*inner]),
         Expr::Between(between) => self::between(between, schema, session),
         Expr::InList(list) => in_list(InList { ..list }, schema, session),
-        Expr::Like(like) => comparison::like(like, schema),
+        Expr::Like(like) => like::like(like, schema),
         Expr::Case(case) => branches::case(case, schema, session),
         Expr::ScalarFunction(function) if is_choice(&function) => {
             branches::case(choice(function.args), schema, session)
@@ -326,10 +328,7 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
             }
         }
         Expr::ScalarSubquery(subquery) => scalar_subquery(subquery, schema),
-        Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
-            let subquery = without_nulls(in_type(subquery, &type_of(&expr, schema)?)?)?;
-            Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
-        }
+        Expr::InSubquery(asked) => in_subquery(asked, schema),
         Expr::ScalarFunction(function) => called(function, schema),
         Expr::AggregateFunction(function) => typed_aggregate(function, schema),
         Expr::WindowFunction(function) => typed_window(*function, schema),
@@ -386,35 +385,6 @@ fn maybe_empty(subquery: Subquery) -> Result<Subquery> {
     let column = column.alias_qualified(qualifier.cloned(), field.name());
     let projection = Projection::try_new(vec![column], Arc::clone(&subquery.subquery))?;
     Ok(subquery.with_plan(Arc::new(LogicalPlan::Projection(projection))))
-}
-
-/// The set of IN for values whose layout DataFusion cannot make of others: what does not fit is NULL.
-fn in_type(subquery: Subquery, column_type: &ColumnType) -> Result<Subquery> {
-    let plain = column_type.value_type();
-    let schema = Arc::clone(subquery.subquery.schema());
-    let Some((qualifier, field)) = schema.iter().next() else { return Ok(subquery) };
-    let own = type_of_field(field);
-    let bytes = |t: &ColumnType| t.is_address() || t.is_wide_integer();
-    if own.value_type() == plain || !(bytes(plain) || bytes(&own)) || own == ColumnType::Nothing {
-        return Ok(subquery);
-    }
-    let to = Expr::Literal(ScalarValue::Utf8View(Some(plain.to_string())), None);
-    let column = call("accurateCastOrNull", vec![Expr::Column(Column::from((qualifier, field))), to])?;
-    let column = column.alias_qualified(qualifier.cloned(), field.name());
-    let projection = Projection::try_new(vec![column], Arc::clone(&subquery.subquery))?;
-    Ok(subquery.with_plan(Arc::new(LogicalPlan::Projection(projection))))
-}
-
-/// The set of IN, in which ClickHouse has no NULL.
-fn without_nulls(subquery: Subquery) -> Result<Subquery> {
-    let schema = Arc::clone(subquery.subquery.schema());
-    let Some((qualifier, field)) = schema.iter().next() else { return Ok(subquery) };
-    if !field.is_nullable() {
-        return Ok(subquery);
-    }
-    let present = Expr::IsNotNull(Box::new(Expr::Column(Column::from((qualifier, field)))));
-    let filter = Filter::new(present, Arc::clone(&subquery.subquery));
-    Ok(subquery.with_plan(Arc::new(LogicalPlan::Filter(filter))))
 }
 
 /// Literals as the statement writes them.

@@ -6,14 +6,16 @@
 
 use std::sync::Arc;
 
-use aggregates::typing::type_of;
+use aggregates::typing::{external, type_of};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, JoinConstraint, JoinType, Result};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator, Projection};
-use model::ColumnType;
+use functions::FunctionError;
+use model::{ColumnType, ErrorCode};
 
 use super::marks::USING;
+use crate::coercion::comparison::is_apart;
 use crate::scalar::attached::said;
 
 /// A column of the left side and the one of the right side that it is joined with.
@@ -25,6 +27,13 @@ pub(crate) fn alike(plan: LogicalPlan) -> Result<LogicalPlan> {
     let (join, pairs) = unmarked(join);
     if pairs.is_empty() {
         return Ok(LogicalPlan::Join(join));
+    }
+    for (one, other) in &pairs {
+        let (one, other) = (type_of(one, join.left.schema())?, type_of(other, join.right.schema())?);
+        if is_apart(&one, &other) {
+            let message = format!("there is no supertype for types {one}, {other} of a column of USING");
+            return Err(external(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message)));
+        }
     }
     let (of_left, of_right) = match join.join_type {
         JoinType::Left => (false, true),

@@ -6,7 +6,7 @@
 mod tuples;
 
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{Like, ScalarFunction};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::SessionValues;
@@ -144,7 +144,10 @@ pub(crate) fn compare(
     if nests(&left_type) || nests(&right_type) {
         return tuples::nested((left, &left_type), op, (right, &right_type), schema, session);
     }
-    let is_constant = literal_of(&left).is_some() || literal_of(&right).is_some();
+    // A constant that a float rounds is compared with all its digits.
+    let (left_literal, right_literal) = (literal_of(&left), literal_of(&right));
+    let is_constant = (left_literal.is_some() || right_literal.is_some())
+        && !left_literal.into_iter().chain(right_literal).any(is_rounded);
     // It may become the key of a join, which is hashed, in a type that both have.
     let is_key =
         op == Operator::Eq && session.is_none() && (joins(&left, &right) || asks_around(&left, &right));
@@ -246,8 +249,8 @@ fn by_function(left: Expr, op: Operator, right: Expr) -> Result<Expr> {
     Ok(binary(made, Operator::NotEq, zero))
 }
 
-/// Whether no type holds both: UInt256 and numbers below zero.
-fn is_apart(a: &ColumnType, b: &ColumnType) -> bool {
+/// Whether no type holds both: UInt256 and numbers below zero, 64 bits and floats.
+pub(crate) fn is_apart(a: &ColumnType, b: &ColumnType) -> bool {
     use ColumnType::{Float32, Float64, Int8, Int16, Int32, Int64, Int128, Int256, UInt64, UInt256};
     let signed = |t: &ColumnType| matches!(t, Int8 | Int16 | Int32 | Int64 | Int128 | Int256);
     match (a.value_type(), b.value_type()) {
@@ -290,6 +293,22 @@ fn holds(wide: &ColumnType, other: &ColumnType) -> bool {
             wide.bytes > other.bytes && (wide.signed || !other.signed) || wide == other
         }
         (Some(wide), None) => unsigned(other) || other.is_integer() && wide.signed,
+        _ => false,
+    }
+}
+
+/// Whether a constant, or an integer beside it, becomes another number where both become Float64.
+fn is_rounded(constant: &ScalarValue) -> bool {
+    // From 2^63 on a float may be what the largest integers become, though none of them is it.
+    const FROM: f64 = 9_223_372_036_854_775_808.0;
+    let is_long = |number: u64| {
+        number != 0 && u64::BITS - number.leading_zeros() - number.trailing_zeros() > f64::MANTISSA_DIGITS
+    };
+    match constant {
+        ScalarValue::Float32(Some(float)) => float.is_finite() && f64::from(*float).abs() >= FROM,
+        ScalarValue::Float64(Some(float)) => float.is_finite() && float.abs() >= FROM,
+        ScalarValue::Int64(Some(number)) => is_long(number.unsigned_abs()),
+        ScalarValue::UInt64(Some(number)) => is_long(*number),
         _ => false,
     }
 }
@@ -366,6 +385,9 @@ fn columns(left: Side, right: Side) -> Result<(Expr, Expr)> {
         (Decimal { .. }, _) if is_float(b) => Ok((left_as(&ColumnType::Float64)?, right)),
         (_, Decimal { .. }) if is_float(a) => Ok((left, right_as(&ColumnType::Float64)?)),
         (Date | Date32, Date | Date32) => Ok((left, right)),
+        // As in ClickHouse, a Date32 becomes a DateTime64 without a zone beside DateTime: midnight of the session.
+        (Date32, DateTime { .. }) => Ok((cast((&left_as(&MIDNIGHT)?, left_type), &as_long(b))?, right)),
+        (DateTime { .. }, Date32) => Ok((left, cast((&right_as(&MIDNIGHT)?, right_type), &as_long(a))?)),
         (Date | Date32, DateTime { .. } | DateTime64 { .. }) => Ok((left_as(&as_long(b))?, right)),
         (DateTime { .. } | DateTime64 { .. }, Date | Date32) => Ok((left, right_as(&as_long(a))?)),
         (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }) => {
@@ -401,8 +423,11 @@ fn seconds_of(moment: &ColumnType, number: &ColumnType) -> ColumnType {
     }
 }
 
+/// Days as times in the zone of the session.
+const MIDNIGHT: ColumnType = ColumnType::DateTime64 { precision: 0, time_zone: None };
+
 /// The type of times that has all dates, in the layout of this one: DateTime ends in 2106 and begins in 1970.
-fn as_long(moment: &ColumnType) -> ColumnType {
+pub(super) fn as_long(moment: &ColumnType) -> ColumnType {
     match moment {
         ColumnType::DateTime { time_zone } => {
             ColumnType::DateTime64 { precision: 0, time_zone: time_zone.clone() }
@@ -435,48 +460,4 @@ fn no_common_type(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFus
 fn illegal_types(a: &ColumnType, b: &ColumnType) -> datafusion::common::DataFusionError {
     let message = format!("illegal types of arguments ({a}, {b}) of a comparison");
     external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
-}
-
-/// Whether a backslash of a LIKE pattern stands before what needs no escape: there it is itself.
-fn has_backslash_of_its_own(pattern: &str) -> bool {
-    let mut rest = pattern.chars();
-    while let Some(c) = rest.next() {
-        if c == '\\' && !matches!(rest.next(), Some('%' | '_' | '\\')) {
-            return true;
-        }
-    }
-    false
-}
-
-/// LIKE over names of an enum is over their text; over numbers it is an error.
-pub(crate) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
-    let pattern = literal_of(&like.pattern).and_then(|value| value.try_as_str().flatten());
-    let escapes = pattern.map_or(0, |text| text.len() - text.trim_end_matches('\\').len());
-    if escapes % 2 == 1 {
-        let message = "the LIKE pattern ends with an escape of nothing";
-        return Err(external(FunctionError::new(ErrorCode::CANNOT_PARSE_ESCAPE_SEQUENCE, message)));
-    }
-    // DataFusion's LIKE does not see the zero bytes at its end, and a backslash of a pattern is always an escape there.
-    let is_fixed = matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_));
-    if is_fixed || pattern.is_none_or(has_backslash_of_its_own) {
-        let name = match (like.case_insensitive, like.negated) {
-            (false, false) => "like",
-            (false, true) => "notLike",
-            (true, false) => "ilike",
-            (true, true) => "notILike",
-        };
-        return as_predicate(call(name, vec![*like.expr, *like.pattern])?, schema);
-    }
-    let text = |expr: Box<Expr>| -> Result<Box<Expr>> {
-        let column_type = type_of(&expr, schema)?;
-        if column_type.is_string() || column_type == ColumnType::Nothing {
-            return Ok(expr);
-        }
-        if column_type.enum_values().is_some() {
-            return Ok(Box::new(cast_to(*expr, &ColumnType::String)?));
-        }
-        let message = format!("illegal type {column_type} of argument of function like");
-        Err(external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)))
-    };
-    Ok(Expr::Like(Like { expr: text(like.expr)?, pattern: text(like.pattern)?, ..like }))
 }

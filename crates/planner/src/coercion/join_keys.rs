@@ -11,6 +11,7 @@ use functions::SessionValues;
 use model::ColumnType;
 
 use super::comparison::{as_predicate, asks_around, binary, compare_key, elements_of, joins};
+use super::in_subquery::sides;
 use crate::scalar::adapter::call;
 
 /// What one level of a condition may need.
@@ -23,8 +24,10 @@ const STACK_BYTES: usize = 2 << 20;
 pub(crate) enum Place {
     /// ON: every equality of both tables, for ClickHouse looks each side of an OR up in a hash table of its own.
     On,
-    /// The condition by which values are found in a set.
+    /// The condition of a join that keeps rows of one side.
     Set,
+    /// The condition by which values are found in the set of IN.
+    In,
     /// WHERE over tables that it joins: only what every row must meet.
     Where,
     /// WHERE that joins nothing but a subquery with the statement around it.
@@ -36,6 +39,7 @@ pub(crate) fn place_of(node: &LogicalPlan) -> Option<Place> {
     match node {
         LogicalPlan::Join(join) => Some(match join.join_type {
             JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => Place::On,
+            JoinType::LeftMark => Place::In,
             _ => Place::Set,
         }),
         LogicalPlan::Filter(filter) => match filter.input.as_ref() {
@@ -54,8 +58,9 @@ pub(crate) fn condition(
     session: &SessionValues,
     typed: &dyn Fn(Expr) -> Result<Expr>,
 ) -> Result<Expr> {
-    let is_followed =
-        |op: Operator| op == Operator::And || op == Operator::Or && matches!(place, Place::On | Place::Set);
+    let is_followed = |op: Operator| {
+        op == Operator::And || op == Operator::Or && matches!(place, Place::On | Place::Set | Place::In)
+    };
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_followed(op) => {
             let side = |side: Expr| {
@@ -66,10 +71,16 @@ pub(crate) fn condition(
             };
             Ok(binary(side(*left)?, op, side(*right)?))
         }
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) if is_key(&left, &right, place) => {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right })
+            if place == Place::In || is_key(&left, &right, place) =>
+        {
             let (left, right) = (typed(*left)?, typed(*right)?);
             match place {
                 Place::On => compare_keys(left, right, schema, session),
+                Place::In => {
+                    let (value, element) = sides(left, right, schema)?;
+                    compare_key(value, element, schema, session)
+                }
                 _ => compare_key(left, right, schema, session),
             }
         }

@@ -4,6 +4,8 @@
 //! steps of a plan, which are `analyzer`'s.
 
 pub(crate) mod comparison;
+pub(crate) mod like;
+pub(crate) mod in_subquery;
 pub(crate) mod join_keys;
 pub(crate) mod distinct;
 pub(crate) mod in_list;

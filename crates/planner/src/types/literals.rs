@@ -53,6 +53,9 @@ pub(crate) fn literal_as(
         text_as(value, from, to, purpose, session)?
     } else if from.is_number() || *from == ColumnType::Bool {
         number_as(value, from, to, purpose, session)?
+    } else if *from == ColumnType::Date32 && matches!(to, ColumnType::DateTime { .. }) {
+        // It has no days of before 1970, and the zone is not the one in which they meet.
+        None
     } else if matches!(from, ColumnType::Date | ColumnType::Date32) && is_time(to) {
         Some(convert(value, from, to, CastMode::Strict, session)?)
     } else {

@@ -1,0 +1,174 @@
+//! `x IN (SELECT ..)`: both sides in one type in which equal values are the same, before DataFusion finds one that rounds.
+//!
+//! Invariant: a value of the set that the left side's type does not hold is in no set, as NULL is; only days are what ClickHouse makes
+//! of them, and times of day go where the set has days. Must not know: how a set is looked into.
+
+use std::sync::Arc;
+
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::InSubquery;
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection, Subquery};
+use functions::FunctionError;
+use model::{ColumnType, ErrorCode};
+
+use super::comparison::{as_long, cast_to, is_apart, is_float};
+use crate::scalar::adapter::call;
+use aggregates::typing::{external, type_of, type_of_field};
+
+/// The sides of IN as DataFusion may compare them.
+pub(crate) fn in_subquery(asked: InSubquery, schema: &DFSchema) -> Result<Expr> {
+    let InSubquery { expr, subquery, negated } = asked;
+    let (expr, subquery) = of_one_type(*expr, subquery, schema)?;
+    let subquery = without_nulls(subquery)?;
+    Ok(Expr::InSubquery(InSubquery { expr: Box::new(expr), subquery, negated }))
+}
+
+/// A value and an element of the set that it is looked up in, both columns of one schema.
+pub(crate) fn sides(value: Expr, element: Expr, schema: &DFSchema) -> Result<(Expr, Expr)> {
+    let (value_type, element_type) = (type_of(&value, schema)?, type_of(&element, schema)?);
+    match way(value_type.value_type(), element_type.value_type()) {
+        // Our functions compare them.
+        Way::Never => Ok((value, element)),
+        _ => in_one_type((value, &value_type), (element, &element_type)),
+    }
+}
+
+/// What becomes of two sides of different types.
+enum Way {
+    /// DataFusion compares them as they are.
+    Kept,
+    /// The set in the type of the left side; what does not fit is NULL.
+    Fitted(ColumnType),
+    /// The set in a type that has all of its values.
+    Set(ColumnType),
+    /// The left side in a type.
+    Left(ColumnType),
+    /// Both in their types.
+    Both(ColumnType, ColumnType),
+    /// They have none.
+    Never,
+}
+
+fn way(left: &ColumnType, set: &ColumnType) -> Way {
+    use ColumnType::{Array, Bool, Date, Date32, DateTime, DateTime64, Decimal, Nothing};
+    let bytes = |t: &ColumnType| t.is_address() || t.is_wide_integer();
+    match (left, set) {
+        _ if left == set || *set == Nothing || *left == Nothing => Way::Kept,
+        _ if bytes(left) || bytes(set) => Way::Fitted(left.clone()),
+        (Bool, other) if other.is_number() => match way(&ColumnType::UInt8, other) {
+            Way::Fitted(number) => Way::Both(number.clone(), number),
+            _ => Way::Left(ColumnType::UInt8),
+        },
+        // Everything but 0 is true.
+        (other, Bool) if other.is_number() => Way::Left(Bool),
+        (Decimal { .. }, float) if is_float(float) => Way::Both(ColumnType::Float64, ColumnType::Float64),
+        (float, Decimal { .. }) if is_float(float) => Way::Set(ColumnType::Float64),
+        (Decimal { .. }, _) | (_, Decimal { .. }) => Way::Kept,
+        _ if is_float(left) && set.is_integer() || left.is_integer() && is_float(set) => {
+            Way::Fitted(left.clone())
+        }
+        (Date | Date32, DateTime { .. } | DateTime64 { .. }) => Way::Left(as_long(set)),
+        // Days of before 1970 are no Date.
+        (DateTime64 { .. }, Date | Date32) => Way::Left(Date32),
+        (DateTime { .. }, Date | Date32) => Way::Left(set.clone()),
+        (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }) => {
+            if digits(left) < digits(set) { Way::Left(set.clone()) } else { Way::Set(left.clone()) }
+        }
+        (Array(a), Array(b)) if is_apart(a, b) => Way::Never,
+        _ => Way::Kept,
+    }
+}
+
+/// Digits of a second and whether it is one of DateTime, which has fewer moments than any other type of times.
+fn digits(moment: &ColumnType) -> i8 {
+    match moment {
+        ColumnType::DateTime64 { precision, .. } => i8::try_from(*precision).unwrap_or(i8::MAX),
+        _ => -1,
+    }
+}
+
+fn of_one_type(expr: Expr, subquery: Subquery, schema: &DFSchema) -> Result<(Expr, Subquery)> {
+    let column_type = type_of(&expr, schema)?;
+    let of_set = Arc::clone(subquery.subquery.schema());
+    let Some((qualifier, field)) = of_set.iter().next() else { return Ok((expr, subquery)) };
+    let own = type_of_field(field);
+    let column = Expr::Column(Column::from((qualifier, field)));
+    let (expr, element) = in_one_type((expr, &column_type), (column.clone(), &own))?;
+    let subquery = if element == column { subquery } else { with_column(subquery, element)? };
+    Ok((expr, subquery))
+}
+
+fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Result<(Expr, Expr)> {
+    let ((value, value_type), (element, element_type)) = (value, element);
+    if let (ColumnType::Tuple(left), ColumnType::Tuple(set)) =
+        (value_type.value_type(), element_type.value_type())
+        && left.len() == set.len()
+    {
+        let pairs = left.iter().zip(set).map(|(left, set)| (&left.column_type, &set.column_type));
+        let tuple = fitting_tuple(&element, &pairs.collect::<Vec<_>>())?;
+        return Ok((value, tuple.unwrap_or(element)));
+    }
+    let typed = |expr: Expr, own: &ColumnType, to: ColumnType| match own.is_nullable() {
+        true => cast_to(expr, &to.nullable()),
+        false => cast_to(expr, &to),
+    };
+    Ok(match way(value_type.value_type(), element_type.value_type()) {
+        Way::Kept => (value, element),
+        Way::Fitted(to) => (value, fitted(element, &to)?),
+        Way::Set(to) => (value, typed(element, element_type, to)?),
+        Way::Left(to) => (typed(value, value_type, to)?, element),
+        Way::Both(left, set) if is_float(&set) => {
+            (typed(value, value_type, left)?, typed(element, element_type, set)?)
+        }
+        Way::Both(left, set) => (typed(value, value_type, left)?, fitted(element, &set)?),
+        Way::Never => {
+            let message =
+                format!("there is no supertype for types {value_type}, {element_type} of the sides of IN");
+            return Err(external(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message)));
+        }
+    })
+}
+
+/// The set's tuples with elements of the left side's types, where DataFusion would round one; `None` where it would not.
+fn fitting_tuple(tuple: &Expr, pairs: &[(&ColumnType, &ColumnType)]) -> Result<Option<Expr>> {
+    let rounds = |(left, set): &(&ColumnType, &ColumnType)| {
+        matches!(way(left.value_type(), set.value_type()), Way::Fitted(_))
+    };
+    if !pairs.iter().any(rounds) {
+        return Ok(None);
+    }
+    let element = |(at, pair): (usize, &(&ColumnType, &ColumnType))| {
+        let place = Expr::Literal(ScalarValue::UInt64(Some(model::saturating::u64_of(at + 1))), None);
+        let element = call("tupleElement", vec![tuple.clone(), place])?;
+        if rounds(pair) { fitted(element, pair.0.value_type()) } else { Ok(element) }
+    };
+    let elements = pairs.iter().enumerate().map(element).collect::<Result<Vec<_>>>()?;
+    call("tuple", elements).map(Some)
+}
+
+/// The value as that type, NULL where it has no such one.
+fn fitted(value: Expr, to: &ColumnType) -> Result<Expr> {
+    let to = Expr::Literal(ScalarValue::Utf8View(Some(to.to_string())), None);
+    call("accurateCastOrNull", vec![value, to])
+}
+
+/// The set with that in the place of its column.
+fn with_column(subquery: Subquery, column: Expr) -> Result<Subquery> {
+    let schema = Arc::clone(subquery.subquery.schema());
+    let Some((qualifier, field)) = schema.iter().next() else { return Ok(subquery) };
+    let column = column.alias_qualified(qualifier.cloned(), field.name());
+    let projection = Projection::try_new(vec![column], Arc::clone(&subquery.subquery))?;
+    Ok(subquery.with_plan(Arc::new(LogicalPlan::Projection(projection))))
+}
+
+/// The set of IN, in which ClickHouse has no NULL.
+fn without_nulls(subquery: Subquery) -> Result<Subquery> {
+    let schema = Arc::clone(subquery.subquery.schema());
+    let Some((qualifier, field)) = schema.iter().next() else { return Ok(subquery) };
+    if !field.is_nullable() {
+        return Ok(subquery);
+    }
+    let present = Expr::IsNotNull(Box::new(Expr::Column(Column::from((qualifier, field)))));
+    let filter = Filter::new(present, Arc::clone(&subquery.subquery));
+    Ok(subquery.with_plan(Arc::new(LogicalPlan::Filter(filter))))
+}
