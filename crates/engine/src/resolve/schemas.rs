@@ -168,8 +168,7 @@ impl SchemaProvider for DatabaseTables {
             return system::table(name, &self.services, &self.execution).map_err(into_datafusion);
         }
         if INFORMATION_SCHEMA.contains(&self.database.as_str()) {
-            return system::information_schema::table(name, &self.services, &self.execution)
-                .map_err(into_datafusion);
+            return system::schema_table(name, &self.services, &self.execution).map_err(into_datafusion);
         }
         let Some(state) = self.state(name) else {
             let merged = name.strip_suffix(SUFFIX).and_then(|name| self.state(name));

@@ -6,6 +6,8 @@ pub mod maps;
 pub mod rows;
 pub mod abilities;
 pub mod view_refreshes;
+pub mod derived_names;
+pub mod information_schema;
 pub mod unfilled;
 pub mod shown_default;
 pub mod kept;

@@ -4,7 +4,8 @@ use boundary::error::Error;
 use catalog::Snapshot;
 use model::{ColumnType, TableDef};
 
-use super::{SystemTable, columns_in, derived_names, names};
+use super::{SystemTable, columns_in, names};
+use ::tables::system_rows::derived_names;
 use ::tables::system_rows::rows::{Cell, RowBuilder};
 use ::tables::system_rows::shown_default::default_of;
 use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};

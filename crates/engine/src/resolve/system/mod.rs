@@ -18,7 +18,6 @@ use crate::context::services::Services;
 use ::tables::reserved::{SYSTEM, is_derived};
 
 mod storage;
-mod derived_names;
 mod one_server;
 mod columns;
 
@@ -38,11 +37,10 @@ mod profile_events;
 mod query_log;
 mod schema_inference_cache;
 mod users;
-pub(crate) mod information_schema;
 
 use ::tables::system_rows::rows::{self, Columns, RowBuilder};
 pub(crate) use ::tables::system_rows::shown_default::default_of;
-use ::tables::system_rows::{unfilled, view_refreshes};
+use ::tables::system_rows::{derived_names, information_schema, unfilled, view_refreshes};
 
 /// Columns and content of one system table.
 pub(crate) struct SystemTable {
@@ -215,4 +213,46 @@ pub(crate) fn table(
     let Some(table) = definition(name) else { return Ok(None) };
     let batch = unfilled::completed(name, table.batch(services, execution)?)?;
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
+}
+
+/// The table behind `information_schema.<name>`.
+pub(crate) fn schema_table(
+    name: &str,
+    services: &Services,
+    execution: &Execution,
+) -> Result<Option<Arc<dyn TableProvider>>, Error> {
+    let rows = |over: &str| {
+        let table = definition(over).ok_or_else(|| Error::internal(format!("no system.{over}")))?;
+        table.batch(services, execution)
+    };
+    let Some(batch) = information_schema::rows_of(name, rows)? else { return Ok(None) };
+    Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use ::tables::system_rows::derived_names::NAMES;
+    use ::tables::system_rows::information_schema::{Source, columns_of, view};
+    use Source::{From, Null, Of, Text};
+
+    use super::definition;
+
+    #[test]
+    fn every_view_stands_over_columns_that_there_are() {
+        for name in NAMES {
+            let view = view(name).unwrap();
+            let over = definition(view.over).unwrap();
+            let known: Vec<&str> = over.columns.iter().map(|(column, _)| *column).collect();
+            for (column, _, source) in view.columns {
+                let used: Vec<&str> = match source {
+                    Of(used) => vec![used],
+                    From(used, _) => used.to_vec(),
+                    Text(_) | Null => vec![],
+                };
+                assert!(used.iter().all(|used| known.contains(used)), "{name}.{column}");
+            }
+            assert_eq!(columns_of(name).len(), view.columns.len() * 2);
+        }
+        assert!(view("Tables").is_none() && columns_of("nosuch").is_empty());
+    }
 }

@@ -7,8 +7,9 @@ use boundary::secrets::redaction::shown_engine;
 use catalog::{Snapshot, TableState};
 use model::{MergeMode, TableDef, TableEngine};
 
-use super::{SystemTable, derived_names, names};
+use super::{SystemTable, names};
 use crate::context::services::Services;
+use ::tables::system_rows::derived_names;
 use ::tables::system_rows::rows::{Cell, RowBuilder};
 use tables::joined::hides_rows;
 use tables::reserved::{INFORMATION_SCHEMA, SYSTEM};

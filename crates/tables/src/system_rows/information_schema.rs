@@ -9,19 +9,14 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringViewArray, new_n
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema};
 use boundary::error::Error;
-use datafusion::catalog::TableProvider;
-use datafusion::datasource::MemTable;
 use model::ColumnType;
 use model::type_arrow::to_field;
 
 use super::derived_names::NAMES;
-use super::{SystemTable, columns, databases, tables};
-use crate::context::execution::Execution;
-use crate::context::services::Services;
-use ::tables::system_rows::rows::column_type;
+use super::rows::column_type;
 
 /// Where the values of a column come from.
-enum Source {
+pub enum Source {
     /// A column of the system table.
     Of(&'static str),
     Text(&'static str),
@@ -33,28 +28,30 @@ use Source::{From, Null, Of, Text};
 
 type Keeps = fn(&str) -> bool;
 
-struct View {
-    over: fn() -> SystemTable,
+/// One of the views.
+pub struct View {
+    /// The system table that it is made of.
+    pub over: &'static str,
     /// Rows are kept where this column's text fits.
     keeps: Option<(&'static str, Keeps)>,
-    columns: &'static [(&'static str, &'static str, Source)],
+    /// (name, type, where the values come from).
+    pub columns: &'static [(&'static str, &'static str, Source)],
 }
 
-fn view(name: &str) -> Option<View> {
+/// The view of a name.
+pub fn view(name: &str) -> Option<View> {
     let view = match name.to_ascii_lowercase().as_str() {
-        "schemata" => View { over: || databases::TABLE, keeps: None, columns: SCHEMATA },
-        "tables" => View { over: || tables::TABLE, keeps: None, columns: TABLES },
-        "columns" => View { over: || columns::TABLE, keeps: None, columns: COLUMNS },
-        "views" => {
-            View { over: || tables::TABLE, keeps: Some(("engine", |e| e.ends_with("View"))), columns: VIEWS }
-        }
+        "schemata" => View { over: "databases", keeps: None, columns: SCHEMATA },
+        "tables" => View { over: "tables", keeps: None, columns: TABLES },
+        "columns" => View { over: "columns", keeps: None, columns: COLUMNS },
+        "views" => View { over: "tables", keeps: Some(("engine", |e| e.ends_with("View"))), columns: VIEWS },
         "key_column_usage" => View {
-            over: || columns::TABLE,
+            over: "columns",
             keeps: Some(("is_in_primary_key", |is| is == "1")),
             columns: KEY_COLUMN_USAGE,
         },
         "referential_constraints" => {
-            View { over: || tables::TABLE, keeps: Some(("name", |_| false)), columns: CONSTRAINTS }
+            View { over: "tables", keeps: Some(("name", |_| false)), columns: CONSTRAINTS }
         }
         _ => return None,
     };
@@ -226,21 +223,20 @@ const CONSTRAINTS: &[(&str, &str, Source)] = &[
 ];
 
 /// (column, type) of a view.
-pub(super) fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
+pub fn columns_of(name: &str) -> Vec<(String, ColumnType)> {
     let Some(view) = view(name) else { return Vec::new() };
     let lower = view.columns.iter().map(|(name, of, _)| ((*name).to_owned(), column_type(of)));
     let upper = view.columns.iter().map(|(name, of, _)| (name.to_ascii_uppercase(), column_type(of)));
     lower.chain(upper).collect()
 }
 
-/// The table behind `information_schema.<name>`.
-pub(crate) fn table(
+/// The rows of `information_schema.<name>`, made of those of its system table.
+pub fn rows_of(
     name: &str,
-    services: &Services,
-    execution: &Execution,
-) -> Result<Option<Arc<dyn TableProvider>>, Error> {
+    rows: impl FnOnce(&str) -> Result<RecordBatch, Error>,
+) -> Result<Option<RecordBatch>, Error> {
     let Some(view) = view(name) else { return Ok(None) };
-    let batch = kept(&view, (view.over)().batch(services, execution)?)?;
+    let batch = kept(&view, rows(view.over)?)?;
     let mut fields: Vec<_> =
         columns_of(name).iter().map(|(column, of)| to_field(column, of)).map(Arc::new).collect();
     let values = view.columns.iter().zip(&fields);
@@ -248,8 +244,7 @@ pub(crate) fn table(
     let mut values = values.collect::<Result<Vec<_>, _>>()?;
     values.extend(values.clone());
     let schema = Arc::new(Schema::new(std::mem::take(&mut fields)));
-    let batch = RecordBatch::try_new(Arc::clone(&schema), values).map_err(internal)?;
-    Ok(Some(Arc::new(MemTable::try_new(schema, vec![vec![batch]])?)))
+    RecordBatch::try_new(schema, values).map(Some).map_err(internal)
 }
 
 fn internal(error: impl std::fmt::Display) -> Error {
@@ -288,27 +283,4 @@ fn value(source: &Source, batch: &RecordBatch, data_type: &DataType) -> Result<A
         }
     };
     if values.data_type() == data_type { Ok(values) } else { cast(&values, data_type).map_err(internal) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_view_stands_over_columns_that_there_are() {
-        for name in NAMES {
-            let view = view(name).unwrap();
-            let known: Vec<&str> = (view.over)().columns.iter().map(|(column, _)| *column).collect();
-            for (column, _, source) in view.columns {
-                let used: Vec<&str> = match source {
-                    Of(used) => vec![used],
-                    From(used, _) => used.to_vec(),
-                    Text(_) | Null => vec![],
-                };
-                assert!(used.iter().all(|used| known.contains(used)), "{name}.{column}");
-            }
-            assert_eq!(columns_of(name).len(), view.columns.len() * 2);
-        }
-        assert!(view("Tables").is_none() && columns_of("nosuch").is_empty());
-    }
 }

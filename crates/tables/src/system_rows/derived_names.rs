@@ -3,7 +3,7 @@
 //! Must not know: what is in them.
 
 /// Names of the views, in both cases.
-pub(crate) const NAMES: &[&str] = &[
+pub const NAMES: &[&str] = &[
     "COLUMNS",
     "KEY_COLUMN_USAGE",
     "REFERENTIAL_CONSTRAINTS",
