@@ -23,9 +23,9 @@ use crate::query::select::{self, plan};
 use crate::resolve::calls::{Wanted, resolve_calls};
 use crate::resolve::query_functions::query_of_call;
 use crate::resolve::system;
-use crate::resolve::system::loads::KnownLoad;
 pub(crate) use boundary::text_rows::lines;
 use tables::reserved::is_derived;
+use tables::system_rows::loads;
 use tables::temporary::unknown;
 
 pub(crate) async fn show(
@@ -147,9 +147,9 @@ fn show_load(
 ) -> Result<Rows, Error> {
     let name = database.unwrap_or(&execution.current_database);
     let database = execution.snapshot.database(name).ok_or_else(|| Error::unknown_database(name))?;
-    let known = system::loads::known_loads(&services.loads, &services.catalog).into_iter();
+    let known = loads::known_loads(&services.loads, &services.catalog).into_iter();
     let shown = known.filter(|known| known.load.database == database.id && label.matches(known.label()));
-    let row = |known: KnownLoad| {
+    let row = |known: loads::KnownLoad| {
         let (load, error) = (&known.load, known.error());
         let (done, all) = (load.covered_count(), load.units.len());
         let percent = (done * 100).checked_div(all).unwrap_or(100);

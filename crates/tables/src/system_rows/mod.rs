@@ -14,3 +14,4 @@ pub mod kept;
 pub mod in_log;
 pub mod parts;
 pub mod parts_columns;
+pub mod loads;

@@ -27,7 +27,7 @@ mod databases;
 mod errors;
 mod exports;
 mod load_rejected_rows;
-pub(crate) mod loads;
+mod loads;
 mod tables;
 mod metrics;
 mod named_collections;
