@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kills the real binary at random moments of inserts, loads, merges, deletes and updates, and checks what is there.
+"""Kills the real binary at random moments of inserts, loads, merges, deletes, updates and detached partitions, and checks what is there.
 
 Usage: kill9.py BINARY [ROUNDS] [SEED]
 
 Checked after every kill: the database opens within 5 seconds; every acknowledged statement is there, whole; a
 statement that was under way is there whole or not at all; rows that were deleted stay away, and an update is seen by all
-rows it was about or by none; the folder holds no file that no part names.
+rows it was about or by none; what is detached is out of sight, whole, and comes back; the folder holds no file that no part names.
 """
 import random
 import shutil
@@ -38,8 +38,12 @@ class Expected:
     def __init__(self):
         self.rows, self.changes = {}, {}
         self.counts, self.counted = False, {}
+        # All partitions are detached.
+        self.aside = False
 
     def apply(self, kind, number, rows):
+        if kind in ("detach", "attach"):
+            self.aside = kind == "detach"
         if kind == "insert" and rows:
             self.rows[number], self.changes[number] = rows, 0
             if self.counts:
@@ -53,6 +57,8 @@ class Expected:
 
 def statement(number, expected, dice):
     """(kind, number, rows, sql): a small insert into the log, a load through sinks, a merge, a delete or an update."""
+    if expected.aside:
+        return "attach", number, 0, "ALTER TABLE t ATTACH PARTITION ALL"
     kind = dice.random()
     if kind < 0.1 and expected.rows:
         victim = dice.choice(list(expected.rows))
@@ -60,6 +66,8 @@ def statement(number, expected, dice):
     if kind < 0.2:
         chosen = dice.randrange(CLASSES)
         return "update", chosen, 0, f"ALTER TABLE t UPDATE changes = changes + 1 WHERE statement % {CLASSES} = {chosen}"
+    if kind < 0.23:
+        return "detach", number, 0, "ALTER TABLE t DETACH PARTITION ALL"
     if kind < 0.6:
         rows = dice.randint(1, 20)
         values = ", ".join(f"({number}, {row}, '2020-0{row % 6 + 1}-01', 'text {row}', 0)" for row in range(rows))
@@ -106,6 +114,12 @@ def check(binary, path, expected, pending):
         assert not expected.rows, "the table is gone"
         shell.close()
         return seconds
+    if expected.aside or (pending and pending[0] == "detach"):
+        (visible,), total = shell.query("SELECT count() FROM t")[0], sum(expected.rows.values())
+        allowed = (0, total) if pending else (0,)
+        assert int(visible) in allowed, f"{visible} of {total} rows are seen; pending {pending}"
+        shell.query("ALTER TABLE t ATTACH PARTITION ALL")
+        expected.aside, pending = False, None
     found = shell.query(
         "SELECT statement, count(), uniqExact(row), min(changes), max(changes) FROM t GROUP BY statement ORDER BY statement"
     )

@@ -16,14 +16,14 @@ from chdb import session as chdb_session
 KNOWN = Path(__file__).resolve().parents[2] / "crates/tables/src/system_rows/unfilled/clickhouse.tsv"
 # What they are about does not exist here.
 EMPTY = """
-    backups current_roles detached_parts dictionaries distribution_queue     enabled_roles graphite_retentions iceberg_history kafka_consumers macros moves
+    backups current_roles dictionaries distribution_queue     enabled_roles graphite_retentions iceberg_history kafka_consumers macros moves
     projection_parts projection_parts_columns quota_limits quota_usage quotas quotas_usage query_cache replicas
     replication_queue resources role_grants roles row_policies scheduler s3_queue_settings     view_refreshes warnings workloads
 """.split()
 # Of theirs that have columns which are no data.
 SHARED = """
     parts tables columns databases functions processes mutations merges clusters users projections data_type_families
-    disks storage_policies parts_columns settings_profiles user_directories """.split()
+    detached_parts disks storage_policies parts_columns settings_profiles user_directories """.split()
 # Second names of columns.
 ALIASES = {("tables", "table"): "name", ("columns", "column"): "name", ("databases", "database"): "name", ("clusters", "name"): "cluster",
            ("metrics", "name"): "metric", ("events", "name"): "event"}

@@ -233,6 +233,10 @@ impl From<&PartError> for Error {
                 Error::new(ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE, text)
                     .with_hint("free space on the disk and try again")
             }
+            // Keys of parts are random; only copies have names that were given.
+            PartError::Disk { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists => {
+                Error::new(ErrorKind::AlreadyExists, ErrorCode::DIRECTORY_ALREADY_EXISTS, text)
+            }
             PartError::Disk { .. } => Error::new(ErrorKind::Unavailable, ErrorCode::UNKNOWN_EXCEPTION, text),
             PartError::Damaged { .. } => {
                 Error::new(ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA, text).with_hint(DAMAGED)

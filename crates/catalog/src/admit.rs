@@ -178,7 +178,7 @@ pub(crate) fn check_op(
             table_in_sight(state, *second).map(drop)
         }
         Op::AlterTable(def) => check_alter(state, def),
-        Op::AddPart(part) => check_add_part(state, part.descriptor(), replaced),
+        Op::AddPart(part) => check_add_part(state, part.descriptor(), &transaction.ops, replaced),
         Op::RemovePart { table, part } => match table_of(state, *table)?.part(*part) {
             Some(_) => Ok(()),
             None => Err(part_not_live(state, *table, &part.to_string())),
@@ -338,7 +338,8 @@ fn check_columns(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
 }
 
 fn check_alter(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
-    let old = &table_in_sight(state, def.id)?.def;
+    let table = table_in_sight(state, def.id)?;
+    let old = &table.def;
     let changed = |problem: &str| {
         let (table, schema_version) = (state.table_name(def.id), def.schema_version);
         Err(RefusedWhy::SchemaChanged { table, schema_version, problem: problem.to_owned() })
@@ -352,6 +353,10 @@ fn check_alter(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
     let sort_key_next = old.sort_key_version.checked_add(1) == Some(def.sort_key_version);
     let sort_key_kept = old.sort_key_version == def.sort_key_version && old.order_by == def.order_by;
     let reused = |id| old.column_by_id(id).is_none() && id.0 < old.next_column_id;
+    // Only what is there, and not to be seen, can be kept out of sight.
+    if let Some(lost) = def.detached_parts().into_iter().find(|part| table.removed_part(*part).is_none()) {
+        return Err(part_not_live(state, def.id, &lost.to_string()));
+    }
     if def.columns.iter().any(|column| reused(column.id)) || def.next_column_id < old.next_column_id {
         return Err(RefusedWhy::Invalid("a column id cannot be used again".to_owned()));
     }
@@ -398,7 +403,12 @@ fn incompatibility(table: &TableState, schema_version: u32) -> Option<String> {
     then.columns.iter().find(changed).map(|column| format!("column \"{}\" has another type", column.name))
 }
 
-fn check_add_part(state: &State, part: &PartDescriptor, replaced: &Replaced) -> Result<(), RefusedWhy> {
+fn check_add_part(
+    state: &State,
+    part: &PartDescriptor,
+    ops: &[Op],
+    replaced: &Replaced,
+) -> Result<(), RefusedWhy> {
     let table = table_of(state, part.table)?;
     stores_rows(state, table)?;
     part_is_new(state, table, part)?;
@@ -409,7 +419,11 @@ fn check_add_part(state: &State, part: &PartDescriptor, replaced: &Replaced) -> 
         return Err(RefusedWhy::Invalid(format!("part {} has an unknown schema version", part.id)));
     }
     let between = replaced.range_of(part).and_then(|range| table.overlapping(&group_of(part), range));
-    match between.filter(|_| replaced.is_merge(part)) {
+    // Where several parts replace some, one has their numbers and the others are new.
+    let is_own = |live: &PartDescriptor| {
+        ops.iter().any(|op| matches!(op, Op::AddPart(added) if added.descriptor().id == live.id))
+    };
+    match between.filter(|live| replaced.is_merge(part) && !is_own(live)) {
         Some(live) => Err(RefusedWhy::PartBetween { table: state.table_name(part.table), part: live.name() }),
         None => Ok(()),
     }
@@ -432,6 +446,10 @@ fn part_is_new(state: &State, table: &TableState, part: &PartDescriptor) -> Resu
 fn check_forget(state: &State, table: TableId, parts: &[model::PartId]) -> Result<(), RefusedWhy> {
     if state.dropped_table(table).is_some() {
         return Ok(());
+    }
+    let detached = table_of(state, table)?.def.detached_parts();
+    if let Some(kept) = parts.iter().find(|part| detached.contains(part)) {
+        return Err(RefusedWhy::Invalid(format!("part {kept} is detached and cannot be forgotten")));
     }
     match parts.iter().find_map(|part| table_of(state, table).map(|found| found.part(*part)).transpose()) {
         Some(Ok(live)) => {

@@ -32,7 +32,7 @@ use table_fields::{read_table, write_table};
 /// engines of logs, 8 tables whose rows replace or cancel each other, or are added, 9 states and
 /// clusters, 10 tables in the memory of all who share a root, 11 sweeps, 12 loads without a label and rows that more than one
 /// process may commit, 13 loads that find their units as they go, 14 tokens that are forgotten, 15 tables of engine
-/// Join; what needs none of them is still written for readers of 1.
+/// Join and detached parts; what needs none of them is still written for readers of 1.
 pub const VERSION: u64 = 15;
 
 mod kind {

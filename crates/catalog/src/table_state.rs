@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use imbl::OrdMap;
 use model::saturating::u64_of;
-use model::{BlockRange, PartDescriptor, PartId, PartitionValue, Seq, TableDef};
+use model::{BlockRange, DETACHED_PARTS, PartDescriptor, PartId, PartitionValue, Seq, TableDef};
 
 /// Rows that live in the log: what the insert statements of one record put into the table.
 #[derive(Clone, PartialEq, Debug)]
@@ -138,6 +138,18 @@ impl TableState {
         self.removed.values()
     }
 
+    /// Removed parts that nobody will see again.
+    pub fn outdated(&self) -> impl Iterator<Item = &Arc<RemovedPart>> {
+        let detached = self.def.detached_parts();
+        self.removed.values().filter(move |removed| !detached.contains(&removed.descriptor.id))
+    }
+
+    /// Removed parts whose files stay, because ALTER TABLE .. DETACH PARTITION took them out of sight.
+    pub fn detached(&self) -> impl Iterator<Item = &Arc<RemovedPart>> {
+        let detached = self.def.detached_parts();
+        self.removed.values().filter(move |removed| detached.contains(&removed.descriptor.id))
+    }
+
     pub fn removed_part(&self, id: PartId) -> Option<&Arc<RemovedPart>> {
         self.removed.get(&id)
     }
@@ -198,6 +210,11 @@ impl TableState {
 
     /// Renames, moves, or gives the table its next schema version.
     pub fn redefine(&mut self, def: Arc<TableDef>) {
+        // Older versions are kept for their columns; a list for each would be as many lists as there were changes.
+        if self.def.kept_text(DETACHED_PARTS).is_some() {
+            let older = Arc::new(self.def.without_detached_parts());
+            self.definitions.insert(older.schema_version, older);
+        }
         self.definitions.insert(def.schema_version, Arc::clone(&def));
         self.def = def;
     }

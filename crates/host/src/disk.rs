@@ -36,6 +36,8 @@ pub trait Disk: Send + Sync + Debug {
     fn open_read(&self, path: &Path) -> io::Result<Arc<dyn DiskRead>>;
     /// Renames a file, replacing the target if there is one. Durable after a sync of the target's directory.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file a second name; `AlreadyExists` if that is taken. Durable after a sync of its directory.
+    fn link(&self, file: &Path, name: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
     /// Removes a directory with everything in it.

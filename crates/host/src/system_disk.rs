@@ -50,6 +50,10 @@ impl Disk for SystemDisk {
         std::fs::rename(from, to).map_err(|e| at(from, &e))
     }
 
+    fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
+        std::fs::hard_link(file, name).map_err(|e| at(name, &e))
+    }
+
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path).map_err(|e| at(path, &e))
     }

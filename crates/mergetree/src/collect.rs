@@ -1,6 +1,6 @@
 //! Deletes files of parts removed long enough ago, and puts files aside that no record ever named.
 //!
-//! Invariant: after records may have been lost nothing is deleted or moved for as long as what is put aside is kept, and of a
+//! Detached parts stay as long as their table. Invariant: after records may have been lost nothing is deleted or moved for as long as what is put aside is kept, and of a
 //! table with a damaged part no file that was merged away: it may be all there is of the damaged one. A file is deleted only
 //! if no snapshot that is held can see it, no open load has staged it and no record may still name it. The file goes first, the memory of it after; a crash between the two repeats the deletion, which is
 //! idempotent.
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::{Catalog, CommitOutcome, Finding, HELD_UNTIL_TOLD, Snapshot, TableState};
+use catalog::{Catalog, CommitOutcome, Finding, HELD_UNTIL_TOLD, RemovedPart, Snapshot, TableState};
 use host::Host;
 use model::saturating::u64_of;
 use model::{PartDescriptor, PartId, Seq, TableDef, TableId};
@@ -47,12 +47,14 @@ pub fn run(
     let mut first_error = None;
     let is_whole = |table: &&Arc<TableState>| !has_room || store.health().is_whole(table.def.id);
     for table in snapshot.all_tables().filter(is_whole) {
-        if let Err(error) = collect_table(catalog, store, table, &expired, &mut collected) {
+        let outdated = table.outdated();
+        if let Err(error) = collect_table(catalog, store, (table, outdated), &expired, &mut collected) {
             first_error.get_or_insert(error);
         }
     }
     for (id, dropped) in snapshot.dropped_tables() {
-        let left = collect_table(catalog, store, &dropped.state, &expired, &mut collected);
+        let all = dropped.state.removed();
+        let left = collect_table(catalog, store, (&dropped.state, all), &expired, &mut collected);
         let done = left.and_then(|left| if left == 0 { Ok(store.delete_table(id)?) } else { Ok(()) });
         if let Err(error) = done {
             first_error.get_or_insert(error);
@@ -67,17 +69,17 @@ struct Expired {
     lifetime_ms: u64,
 }
 
-/// Returns how many removed parts must stay.
-fn collect_table(
+/// Returns how many of these removed parts must stay.
+fn collect_table<'a>(
     catalog: &Catalog,
     store: &PartStore,
-    table: &TableState,
+    (table, parts): (&TableState, impl Iterator<Item = &'a Arc<RemovedPart>>),
     expired: &Expired,
     collected: &mut Collected,
 ) -> Result<usize, TableError> {
     let (mut gone, mut left): (Vec<PartId>, usize) = (Vec::new(), 0);
     let lifetime_ms = lifetime_ms(&table.def).unwrap_or(expired.lifetime_ms);
-    for removed in table.removed() {
+    for removed in parts {
         let old = expired.now_ms.saturating_sub(removed.removed_ms) >= lifetime_ms;
         if !old || removed.seq > expired.horizon {
             left += 1;
@@ -194,7 +196,7 @@ pub fn orphans_at_open(
 pub(crate) struct Named<'a> {
     tables: HashSet<TableId>,
     parts: HashSet<PartId>,
-    /// Those that must be there: live, or staged.
+    /// Those that must be there: live, detached, or staged.
     live: Vec<&'a PartDescriptor>,
 }
 
@@ -203,6 +205,7 @@ impl<'a> Named<'a> {
         let mut named = Named::default();
         for table in snapshot.all_tables() {
             named.live.extend(table.parts().map(AsRef::<PartDescriptor>::as_ref));
+            named.live.extend(table.detached().map(|detached| detached.descriptor.as_ref()));
             named.add(table);
         }
         for (_, dropped) in snapshot.dropped_tables() {

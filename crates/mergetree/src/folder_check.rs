@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalog::{CatalogConfig, State, checkpoint, read_root};
+use catalog::{CatalogConfig, State, TableState, checkpoint, read_root};
 use commitlog::{AnchorCopy, LogFolder, Tail, dump, read_anchors};
 use host::Host;
 use model::{PartDescriptor, PartId};
@@ -147,8 +147,10 @@ fn live_parts(host: &Host, root: &Path, state: &State) -> FolderCheck {
         }
     };
     for table in state.all_tables() {
-        named += table.removed().count();
+        named += table.outdated().count();
         table.parts().for_each(&mut verify);
+        // Whoever attaches them again will need them.
+        table.detached().for_each(|detached| verify(&detached.descriptor));
     }
     // Nobody sees them yet; who resumes the load will need them.
     state.loads().iter().flat_map(|load| load.parts()).for_each(&mut verify);
@@ -172,7 +174,8 @@ fn live_parts(host: &Host, root: &Path, state: &State) -> FolderCheck {
 }
 
 fn is_needed(state: &State, part: PartId) -> bool {
-    state.all_tables().any(|table| table.part(part).is_some())
+    let detached = |table: &Arc<TableState>| table.detached().any(|kept| kept.descriptor.id == part);
+    state.all_tables().any(|table| table.part(part).is_some() || detached(table))
         || state.loads().iter().any(|load| load.has_part(part))
 }
 

@@ -18,6 +18,7 @@ pub mod bring_in;
 pub mod scan;
 pub mod lost;
 pub mod collect;
+pub mod frozen;
 pub mod sweep;
 pub mod folder_check;
 

@@ -66,7 +66,8 @@ pub(crate) fn replaced_within(
         let within = |part: &PartDescriptor| {
             part.partition == *partition && part.blocks.min >= blocks.min && part.blocks.max <= blocks.max
         };
-        let removed = state.removed().map(|removed| &removed.descriptor);
+        // Nobody took over the rows of detached parts.
+        let removed = state.outdated().map(|removed| &removed.descriptor);
         replaced.extend(removed.filter(|part| within(part)).map(|part| part.id));
     }
     replaced

@@ -27,9 +27,11 @@ pub mod export;
 pub mod table_settings;
 pub mod merge_mode;
 pub mod table_def;
+pub mod detached_parts;
 pub mod units;
 
 pub use column_type::{ColumnType, EnumValues, StateType, TupleElement};
+pub use detached_parts::DETACHED_PARTS;
 pub use error_code::ErrorCode;
 pub use every_type::EVERY_TYPE;
 pub use export::{ExportCredentials, ExportObject, ExportStore};

@@ -85,6 +85,14 @@ impl PartStorage for LocalStorage {
         entered.iter().chain(&left).try_for_each(|folder| self.sync_folder(folder))
     }
 
+    fn link(&self, key: &str, second: &str) -> Result<(), PartError> {
+        let (path, name) = (self.place(key), self.place(second));
+        let folder = self.folder_of(&name);
+        self.create_folder(&folder)?;
+        self.host.disk.link(&path, &name).map_err(PartError::disk("link", &name))?;
+        self.sync_folder(&folder)
+    }
+
     fn delete(&self, key: &str) -> Result<(), PartError> {
         let path = self.place(key);
         gone(self.host.disk.remove_file(&path)).map_err(PartError::disk("delete", &path))

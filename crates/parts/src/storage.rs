@@ -79,6 +79,15 @@ pub trait PartStorage: Send + Sync + Debug {
     /// `NotFound` if a file is not there. Those before it in the list may have been moved.
     fn move_files(&self, moves: &[(String, String)]) -> Result<(), PartError>;
 
+    /// Gives a file a second key, durably. Where that costs a copy, a storage does not.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if there is a file of that key, `Unsupported` if files have one key.
+    fn link(&self, _key: &str, second: &str) -> Result<(), PartError> {
+        let error = io::Error::new(io::ErrorKind::Unsupported, "files have one key here");
+        Err(PartError::disk("link", &self.place(second))(error))
+    }
+
     /// Deletes a file; fine if it is gone already. Not durable: after a crash it may be back, and is deleted again.
     ///
     /// # Errors

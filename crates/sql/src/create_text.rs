@@ -4,7 +4,8 @@
 //! stored, and how.
 
 use model::{
-    ColumnDef, ColumnType, ConstraintDef, ConstraintKind, DefaultKind, KeptClause, TableDef, TableEngine,
+    ColumnDef, ColumnType, ConstraintDef, ConstraintKind, DETACHED_PARTS, DefaultKind, KeptClause, TableDef,
+    TableEngine,
 };
 use sqlparser::ast::{OrderByExpr, OrderByKind};
 
@@ -309,7 +310,7 @@ fn is_element(clause: &KeptClause) -> bool {
 }
 
 fn is_shown_behind_keys(clause: &KeptClause) -> bool {
-    !is_element(clause) && clause.keyword.as_ref() != WRITTEN_PRIMARY_KEY
+    !is_element(clause) && ![WRITTEN_PRIMARY_KEY, DETACHED_PARTS].contains(&clause.keyword.as_ref())
 }
 
 /// The keyword of a clause without text: PRIMARY KEY was written, and is shown where it is all of ORDER BY.

@@ -52,10 +52,10 @@ pub use statement::{
     Alter, AlterCommand, ClausePlace, CollectionChange, CollectionEntry, ColumnPlace, ColumnProperty,
     ColumnSpec, ConstraintSpec, CreateSource, CreateTable, CreateView, Created, Described, ExistsKind,
     Explain, ExplainKind, FunctionChange, IndexClause, Insert, InsertSource, InsertTarget, KillMode,
-    Materialized, Mutation, NameFilter, Optimize, Outfile, Output, ParsedStatement, Partition,
-    PartitionTransfer, ProjectionClause, Query, Refresh, RenamedTable, Retries, RowChange, RowCommand,
-    SettingChange, SettingText, Show, Statement, SystemCommand, TableName, TransferKind, ViewCommand, When,
-    WrittenMode,
+    Materialized, Mutation, NameFilter, NamedParts, Optimize, Outfile, Output, ParsedStatement, Partition,
+    PartitionTransfer, PartsChange, PartsChangeKind, ProjectionClause, Query, Refresh, RenamedTable, Retries,
+    RowChange, RowCommand, SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
+    TransferKind, ViewCommand, When, WrittenMode,
 };
 pub use table_text::{column_ttl, display_expression, key_texts, named_expression, stored_expr};
 pub use tables::constant_rows::{constant_column, constant_rows};

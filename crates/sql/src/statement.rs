@@ -12,6 +12,7 @@ use sqlparser::ast;
 use lexer::depth::Measure;
 
 mod mutation;
+mod parts_change;
 mod refresh;
 mod alter;
 mod create_view;
@@ -26,6 +27,7 @@ pub use alter::{
 pub use create_view::{CreateView, Materialized};
 pub use filter::NameFilter;
 pub use mutation::{Mutation, Partition, PartitionTransfer, RowChange, RowCommand, TransferKind};
+pub use parts_change::{NamedParts, PartsChange, PartsChangeKind};
 pub use refresh::{Interval, IntervalUnit, Refresh, Retries, When};
 pub use system::{SystemCommand, ViewCommand};
 pub use written_mode::WrittenMode;
@@ -89,6 +91,7 @@ pub enum Statement {
     Alter(Box<Alter>),
     Mutate(Box<Mutation>),
     TransferPartition(Box<PartitionTransfer>),
+    ChangeParts(Box<PartsChange>),
     CreateDatabase {
         name: String,
         if_not_exists: bool,

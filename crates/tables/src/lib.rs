@@ -10,6 +10,7 @@ pub mod same_structure;
 pub mod virtual_columns;
 pub mod joined;
 pub mod changes;
+pub mod parts_change;
 pub mod alias_columns;
 pub mod defaults;
 pub mod constraints;

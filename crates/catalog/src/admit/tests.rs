@@ -494,3 +494,38 @@ fn a_part_that_was_begun_before_a_sweep_comes_too_late() {
     // What is named already stays.
     assert!(then(&swept, publish(1, "a")).is_ok());
 }
+
+#[test]
+fn detached_parts_are_removed_ones_that_are_not_forgotten() {
+    let detached = |ids: &[u8]| {
+        let ids = ids.iter().map(|id| part_id(*id)).collect();
+        Op::AlterTable(table_def(table_id(1), "t").with_detached_parts(&ids))
+    };
+    let refused = then(&start(), vec![detached(&[1])]).unwrap_err();
+    assert!(matches!(refused, RefusedWhy::PartNotLive { .. }), "{refused}");
+    let state = then(&start(), vec![removed(1), removed(2), detached(&[1])]).unwrap();
+    let table = state.table_by_id(table_id(1)).unwrap();
+    let ids = |parts: Vec<&Arc<crate::RemovedPart>>| -> Vec<PartId> {
+        parts.iter().map(|removed| removed.descriptor.id).collect()
+    };
+    assert_eq!(ids(table.detached().collect()), [part_id(1)]);
+    assert_eq!(ids(table.outdated().collect()), [part_id(2)]);
+    let forget = |id| Op::ForgetParts { table: table_id(1), parts: vec![part_id(id)] };
+    assert!(matches!(then(&state, vec![forget(1)]), Err(RefusedWhy::Invalid(_))));
+    assert!(then(&state, vec![forget(2)]).is_ok());
+    // With the table they go.
+    let dropped = then(&state, vec![Op::DropTable { table: table_id(1) }]).unwrap();
+    assert!(then(&dropped, vec![forget(1)]).is_ok());
+}
+
+#[test]
+fn several_parts_may_take_the_place_of_others() {
+    let replaces = vec![removed(1), removed(2), removed(3), added(4), added(5)];
+    let state = then(&start(), replaces).unwrap();
+    let blocks: Vec<BlockRange> =
+        state.table_by_id(table_id(1)).unwrap().parts().map(|part| part.blocks).collect();
+    assert_eq!(blocks, [BlockRange { min: 1, max: 3 }, BlockRange { min: 5, max: 5 }]);
+    // But not around one that stays.
+    let around = then(&start(), vec![removed(1), removed(3), added(4), added(5)]).unwrap_err();
+    assert!(matches!(around, RefusedWhy::PartBetween { .. }), "{around}");
+}

@@ -86,8 +86,8 @@ fn leftovers_and_old_files_are_removed() {
 #[test]
 fn a_checkpoint_of_a_newer_program_is_named_so() {
     let folder = tempfile::tempdir().unwrap();
-    let digest = digest_of(Xxh3::new(), Seq(5), 15, 0);
-    let pairs = [(SEQ_KEY, "5"), (NEEDS_KEY, "15"), (HASH_KEY, digest.as_str())];
+    let digest = digest_of(Xxh3::new(), Seq(5), 16, 0);
+    let pairs = [(SEQ_KEY, "5"), (NEEDS_KEY, "16"), (HASH_KEY, digest.as_str())];
     let path = folder.path().join("newer.parquet");
     let file = Appending(SystemDisk.create(&path).unwrap());
     let mut writer = ArrowWriter::try_new(file, schema(), None).unwrap();
@@ -97,6 +97,6 @@ fn a_checkpoint_of_a_newer_program_is_named_so() {
     writer.close().unwrap();
     let error = read(&SystemDisk, &path).unwrap_err();
     assert!(matches!(error, CheckpointError::TooNew { .. }));
-    let message = "checkpoint needs format version 15, and this program reads up to version 14";
+    let message = "checkpoint needs format version 16, and this program reads up to version 15";
     assert!(error.to_string().ends_with(message), "{error}");
 }

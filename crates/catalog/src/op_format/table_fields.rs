@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use model::{
-    ColumnDef, ColumnId, ColumnType, ConstraintDef, ConstraintKind, DatabaseId, DefaultKind, EngineArguments,
-    KeptClause, MergeMode, TableDef, TableEngine, TableId, TableSettings,
+    ColumnDef, ColumnId, ColumnType, ConstraintDef, ConstraintKind, DETACHED_PARTS, DatabaseId, DefaultKind,
+    EngineArguments, KeptClause, MergeMode, TableDef, TableEngine, TableId, TableSettings,
 };
 
 use super::VERSION;
@@ -43,6 +43,8 @@ const ENGINES: [(u64, TableEngine); 19] = [
 pub fn needs(def: &TableDef) -> u64 {
     match def.engine {
         TableEngine::Join => 15,
+        // Who does not know the clause would delete the files.
+        _ if def.kept_text(DETACHED_PARTS).is_some() => 15,
         TableEngine::SharedMemory => 10,
         // Who does not know the function would keep any of the values.
         _ if matches!(def.mode, MergeMode::Aggregating | MergeMode::Coalescing { .. }) => 9,

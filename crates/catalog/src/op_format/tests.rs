@@ -428,7 +428,8 @@ fn every_op_of_version_15() -> Vec<Op> {
     let mut joined = table_def(table_id(), "log");
     (joined.engine, joined.partition_by, joined.order_by) = (TableEngine::Join, Vec::new(), Vec::new());
     (joined.primary_key_len, joined.engine_arguments) = (0, EngineArguments::new("ANY, LEFT, a"));
-    vec![Op::CreateTable(joined)]
+    let parts = [0x44, 0x45].map(|id| PartId::from_bytes([id; 16])).into();
+    vec![Op::CreateTable(joined), Op::AlterTable(table_def(table_id(), "t").with_detached_parts(&parts))]
 }
 
 #[test]

@@ -226,7 +226,7 @@ fn copy_definition(
     like: &TableDef,
     database: DatabaseId,
 ) -> Result<TableDef, Error> {
-    let mut def = like.clone();
+    let mut def = like.without_detached_parts();
     def.id = TableId::from_random_bytes(random_bytes(host));
     def.database = database;
     def.name = create.name.table.as_str().into();

@@ -8,5 +8,7 @@ mod part;
 mod memory;
 pub(crate) mod run;
 pub(crate) mod transfer;
+mod freeze;
+pub(crate) mod parts_change;
 pub(crate) mod ttl;
 pub(crate) mod deduplicate;

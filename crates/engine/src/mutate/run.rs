@@ -297,6 +297,30 @@ async fn commit_parts(
     done
 }
 
+/// Commits parts that were written, beside other ops; false if somebody was faster, and they are where they were.
+pub(super) fn commit_written(
+    (services, execution): (&Services, &Execution),
+    table: TableId,
+    uncommitted: &UncommittedParts,
+    (preconditions, mut ops): (Vec<Precondition>, Vec<Op>),
+) -> Result<bool, Error> {
+    let written: Vec<SealedPart> = uncommitted.take();
+    ops.extend(written.iter().cloned().map(Op::AddPart));
+    let (read_seq, profile) = (execution.snapshot.seq(), Some(execution.profile.as_ref()));
+    match commit(&services.catalog, &services.host, read_seq, preconditions, ops, profile) {
+        Ok(_) => {
+            log_parts((services, execution), (PartEventKind::NewPart, table), &[], &written);
+            Ok(true)
+        }
+        // A durable record may name them.
+        Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
+        Err(error) => {
+            uncommitted.add(written);
+            if error.kind == ErrorKind::Conflict { Ok(false) } else { Err(error) }
+        }
+    }
+}
+
 /// One event for each part that is new, or took the place of one of these.
 pub(super) fn log_parts(
     (services, execution): (&Services, &Execution),

@@ -8,21 +8,19 @@ use std::sync::Arc;
 
 use arrow::datatypes::FieldRef;
 use boundary::error::{Error, ErrorKind};
-use boundary::ledgers::part_log::PartEventKind;
 use catalog::{Op, Precondition, TableState};
 use futures::StreamExt;
 use mergetree::Table;
 use mergetree::write::PartSink;
-use model::{ErrorCode, PartDescriptor, SealedPart, TableEngine};
+use model::{ErrorCode, PartDescriptor, TableDef, TableEngine};
 use sql::{PartitionTransfer, TransferKind};
 
 use super::rows::Changing;
-use super::run::{Reservation, TRIES_MAX, flush, log_parts, reserve};
+use super::run::{Reservation, TRIES_MAX, commit_written, flush, reserve};
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::insert::sink_settings::sink_settings;
-use sinks::commit::commit;
 use sinks::uncommitted::UncommittedParts;
 use tables::partition_ids::partition_id;
 use tables::same_structure::same_structure;
@@ -66,6 +64,31 @@ enum Attempt {
     Waited,
     /// Somebody was faster.
     Lost,
+}
+
+/// Writes the rows of a part as rows of a table that has all of its columns.
+pub(super) async fn copy_rows(
+    changing: &Changing,
+    (from, part): (&TableState, &Arc<PartDescriptor>),
+    to: &TableDef,
+    sink: &mut PartSink,
+) -> Result<(), Error> {
+    let schema = to.arrow_schema();
+    let names: Vec<_> = from.def.stored_columns().map(|column| column.name.as_ref()).collect();
+    let place = |field: &FieldRef| names.iter().position(|name| *name == field.name());
+    let places: Option<Vec<usize>> = schema.fields().iter().map(place).collect();
+    let places = places.ok_or_else(|| Error::internal("a column of the other table is not there"))?;
+    let of = Rewritten::Part { state: Arc::new(from.only(Some(part))), is_numbered: true };
+    let mut rows = changing.all(&of).await?;
+    while let Some(batch) = rows.next().await {
+        let batch = batch?;
+        let progress = &changing.execution.progress;
+        progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+        let columns = places.iter().map(|at| Arc::clone(batch.column(*at))).collect();
+        let batch = arrow::array::RecordBatch::try_new(Arc::clone(&schema), columns);
+        sink.write(batch.map_err(|e| Error::internal(e.to_string()))?)?;
+    }
+    Ok(())
 }
 
 /// A statement held against both tables, at one snapshot.
@@ -174,29 +197,14 @@ impl Transfer {
         let (mut settings, _) = sink_settings(1, &self.execution.settings, &self.execution.memory);
         (settings.collapses, settings.partitions_max) = (false, 0);
         let mut sink = PartSink::new(self.target.clone(), settings)?;
-        let schema = self.to.def.arrow_schema();
-        let names: Vec<_> = self.from.def.stored_columns().map(|column| column.name.as_ref()).collect();
-        let place = |field: &FieldRef| names.iter().position(|name| *name == field.name());
-        let places: Option<Vec<usize>> = schema.fields().iter().map(place).collect();
-        let places = places.ok_or_else(|| Error::internal("a column of the other table is not there"))?;
-        let progress = &self.execution.progress;
         for part in &self.copied {
-            let of = Rewritten::Part { state: Arc::new(self.from.only(Some(part))), is_numbered: true };
-            let mut rows = changing.all(&of).await?;
-            while let Some(batch) = rows.next().await {
-                let batch = batch?;
-                progress.add_written(batch.num_rows() as u64, batch.get_array_memory_size() as u64);
-                let columns = places.iter().map(|at| Arc::clone(batch.column(*at))).collect();
-                let batch = arrow::array::RecordBatch::try_new(Arc::clone(&schema), columns);
-                sink.write(batch.map_err(|e| Error::internal(e.to_string()))?)?;
-            }
+            copy_rows(&changing, (&self.from, part), &self.to.def, &mut sink).await?;
         }
         uncommitted.add(sink.finish()?);
         Ok(())
     }
 
     fn commit(&self, uncommitted: &UncommittedParts) -> Result<Attempt, Error> {
-        let written: Vec<SealedPart> = uncommitted.take();
         let (table, gone) = (self.gone.0.def.id, &self.gone.1);
         let live = |part: &Arc<PartDescriptor>| Precondition::PartLive { table, part: part.id };
         let mut preconditions: Vec<Precondition> = gone.iter().map(live).collect();
@@ -204,22 +212,9 @@ impl Transfer {
             let (table, schema_version) = (state.def.id, state.def.schema_version);
             preconditions.push(Precondition::SchemaCompatible { table, schema_version });
         }
-        let removed = gone.iter().map(|part| Op::RemovePart { table, part: part.id });
-        let ops = removed.chain(written.iter().cloned().map(Op::AddPart)).collect();
-        let (services, execution) = (&self.services, &self.execution);
-        let (read_seq, profile) = (execution.snapshot.seq(), Some(execution.profile.as_ref()));
-        match commit(&services.catalog, &services.host, read_seq, preconditions, ops, profile) {
-            Ok(_) => {
-                log_parts((services, execution), (PartEventKind::NewPart, self.to.def.id), &[], &written);
-                Ok(Attempt::Done)
-            }
-            // A durable record may name them.
-            Err(error) if error.kind == ErrorKind::OutcomeUnknown => Err(error),
-            Err(error) => {
-                uncommitted.add(written);
-                uncommitted.discard();
-                if error.kind == ErrorKind::Conflict { Ok(Attempt::Lost) } else { Err(error) }
-            }
-        }
+        let removed = gone.iter().map(|part| Op::RemovePart { table, part: part.id }).collect();
+        let of = (self.services.as_ref(), self.execution.as_ref());
+        let done = commit_written(of, self.to.def.id, uncommitted, (preconditions, removed))?;
+        Ok(if done { Attempt::Done } else { Attempt::Lost })
     }
 }

@@ -15,7 +15,7 @@ use crate::define::{
     alter, collection, create_database, create_view, detach, drop_database, drop_table, drop_temporary,
     drop_view, exchange, function, rename, truncate,
 };
-use crate::mutate::{self, deduplicate, transfer, ttl};
+use crate::mutate::{self, deduplicate, parts_change, transfer, ttl};
 use crate::query::{kill, select, show};
 use crate::statement::{create_select, explain, insert, load};
 
@@ -92,6 +92,7 @@ pub(crate) async fn once(
             drop_view::run(services, execution, views, *if_exists).await?
         }
         Statement::Mutate(mutation) => mutate::run::run(services, execution, mutation).await?,
+        Statement::ChangeParts(change) => return parts_change::run(services, execution, change).await,
         Statement::TransferPartition(what) => transfer::run(services, execution, what).await?,
         Statement::Alter(change) => altered(services, execution, change).await?,
         Statement::Collection(change) => collection::run(services, execution, change).await?,

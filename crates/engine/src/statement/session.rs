@@ -406,7 +406,7 @@ fn kind_of(statement: &Statement) -> &'static str {
         Statement::Collection(CollectionChange::Create { .. }) => "Create",
         Statement::Function(FunctionChange::Create { .. }) | Statement::Attach { .. } => "Create",
         Statement::Function(FunctionChange::Drop { .. }) | Statement::Detach { .. } => "Drop",
-        Statement::Mutate(_) | Statement::TransferPartition(_) => "Alter",
+        Statement::Mutate(_) | Statement::TransferPartition(_) | Statement::ChangeParts(_) => "Alter",
         Statement::Alter(_) | Statement::Collection(CollectionChange::Alter { .. }) => "Alter",
         Statement::Collection(CollectionChange::Drop { .. }) => "Drop",
         Statement::Describe(_) => "Describe",

@@ -77,6 +77,12 @@ impl Disk for SimDisk {
         })
     }
 
+    fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
+        self.call("link", file, name.as_os_str().as_encoded_bytes(), |_| {
+            Err(refuse(ErrorKind::Unsupported, file, "files have one name here"))
+        })
+    }
+
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.call("remove_file", path, &[], |state| state.unlink(path))
     }

@@ -91,6 +91,31 @@ fn a_dropped_table_takes_its_folder_along() {
 }
 
 #[test]
+fn detached_parts_stay_as_long_as_their_table() {
+    let (host, _world) = SimHost::new(12);
+    let table = three_parts(&host);
+    let parts = live(&table);
+    let detached = [parts[0].id].into();
+    let mut ops: Vec<Op> =
+        parts[..2].iter().map(|part| Op::RemovePart { table: table.def.id, part: part.id }).collect();
+    ops.push(Op::AlterTable(table.def.with_detached_parts(&detached)));
+    commit(&table.catalog, ops);
+    host.clock.sleep(Duration::from_millis(LIFETIME_MS + 1));
+    let collect = || collect::run(&table.catalog, &table.store, &host, LIFETIME_MS).unwrap().files;
+    assert_eq!((collect(), collect()), (1, 0), "the one that nothing names");
+    assert_eq!((files(&table).len(), live(&table).len(), state(&table).detached().count()), (2, 1, 1));
+    let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
+    assert_eq!(found, Default::default());
+    host.disk.remove_file(&table.store.path(&parts[0])).unwrap();
+    let found = collect::orphans_at_open(&table.catalog, &table.store, LOST_MS).unwrap();
+    assert_eq!(found.missing.len(), 1, "it is missed as a live part is");
+    commit(&table.catalog, vec![Op::DropTable { table: table.def.id }]);
+    host.clock.sleep(Duration::from_millis(LIFETIME_MS + 1));
+    assert_eq!(collect(), 2);
+    assert_eq!(table.catalog.snapshot().dropped_tables().count(), 0);
+}
+
+#[test]
 fn opening_puts_aside_what_nobody_names_and_nothing_else() {
     let (host, _world) = SimHost::new(3);
     let table = three_parts(&host);

@@ -14,6 +14,7 @@ mod tables;
 mod merge;
 mod merge_crash;
 mod collect;
+mod frozen;
 mod missing;
 mod older_columns;
 mod adopted;

@@ -7,7 +7,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::grammar::column::{column, constraint, modified_column};
 use crate::grammar::refresh::refresh;
-use crate::grammar::{kept, mutation, query, ttl};
+use crate::grammar::{kept, mutation, parts, query, ttl};
 use crate::reader::head::Head;
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Mutation, Statement};
 use lexer::error::Result;
@@ -19,8 +19,8 @@ pub(crate) fn table(head: &mut Head<'_>) -> Result<Statement> {
     }
     let table = head.table_name()?;
     head.on_cluster()?;
-    if let Some(transfer) = mutation::transfer(head, &table)? {
-        return Ok(Statement::TransferPartition(Box::new(transfer)));
+    if let Some(statement) = parts::statement(head, &table)? {
+        return Ok(statement);
     }
     let (mut commands, mut rows) = (vec![], vec![]);
     loop {

@@ -14,6 +14,7 @@ pub(crate) mod detach;
 pub(crate) mod function;
 pub(crate) mod admin;
 pub(crate) mod mutation;
+pub(crate) mod parts;
 mod engine;
 pub(crate) mod create;
 pub(crate) mod alter;

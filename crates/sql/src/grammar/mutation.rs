@@ -7,9 +7,7 @@ use sqlparser::tokenizer::Token;
 use crate::grammar::admin::partition;
 use crate::printer::formatted::formatted_expression;
 use crate::reader::head::Head;
-use crate::statement::{
-    Mutation, Partition, PartitionTransfer, RowChange, RowCommand, Statement, TableName, TransferKind,
-};
+use crate::statement::{Mutation, Partition, RowChange, RowCommand, Statement, TableName};
 use lexer::error::Result;
 use lexer::escape::{quote_name, quote_text};
 
@@ -37,40 +35,6 @@ pub(crate) fn update(head: &mut Head<'_>) -> Result<Statement> {
 
 fn of_one(table: TableName, command: RowCommand) -> Statement {
     Statement::Mutate(Box::new(Mutation { table, commands: vec![command] }))
-}
-
-/// Behind ALTER TABLE t: a partition that goes to another table, or comes from one. Nothing else may stand beside it.
-pub(crate) fn transfer(head: &mut Head<'_>, table: &TableName) -> Result<Option<PartitionTransfer>> {
-    let kind = match (head.peek_word("ATTACH"), head.peek_word("REPLACE"), head.peek_word("MOVE")) {
-        (true, ..) => TransferKind::Attach,
-        (_, true, _) => TransferKind::Replace,
-        (.., true) => TransferKind::Move,
-        _ => return Ok(None),
-    };
-    let verb = match kind {
-        TransferKind::Attach => "ATTACH",
-        TransferKind::Replace => "REPLACE",
-        TransferKind::Move => "MOVE",
-    };
-    if !head.words(&[verb, "PARTITION"]) {
-        return Ok(None);
-    }
-    let partition = if head.word("ALL") { None } else { Some(partition(head)?) };
-    let (from, to) = match kind {
-        TransferKind::Move => {
-            if !head.words(&["TO", "TABLE"]) {
-                return Err(head.refuse("MOVE PARTITION to anything but a TABLE"));
-            }
-            (table.clone(), head.table_name()?)
-        }
-        _ if head.word("FROM") => (head.table_name()?, table.clone()),
-        TransferKind::Attach => return Err(head.refuse("ALTER TABLE .. ATTACH PARTITION without FROM")),
-        TransferKind::Replace => return Err(head.expected("FROM and a table")),
-    };
-    if *head.token() == Token::Comma {
-        return Err(head.refuse("a partition of another table beside other commands"));
-    }
-    Ok(Some(PartitionTransfer { from, to, partition, kind }))
 }
 
 /// A command of ALTER TABLE about rows, if one stands there.

@@ -228,8 +228,8 @@ fn what_is_not_understood_is_an_error_with_its_code() {
     check("SELECT 1 +", "62 syntax error: failed at position 11 (end of query): expected an expression");
     check("SYSTEM RELOAD CONFIG", "48 SYSTEM RELOAD CONFIG is not supported");
     check(
-        "ALTER TABLE t ATTACH PARTITION 1",
-        "48 ALTER TABLE .. ATTACH PARTITION without FROM is not supported",
+        "ALTER TABLE t ATTACH PARTITION 1, ADD COLUMN a UInt8",
+        "48 DETACH, ATTACH, DROP DETACHED or FREEZE beside other commands is not supported",
     );
     check("CREATE MATERIALIZED VIEW v AS SELECT 1", "62 syntax error: failed at position 28");
     check("CREATE TABLE t (a UInt7) ENGINE = Memory", "50 unknown type \"UInt7\"");

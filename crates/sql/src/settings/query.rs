@@ -34,6 +34,8 @@ print_pretty_type_names         Bool, "1", Obeyed, "DESCRIBE shows each element 
 allow_deprecated_syntax_for_merge_tree Bool, "0", Obeyed, "Whether ENGINE = MergeTree(date, key, granularity) is understood.";
 apply_prewhere_after_final      Bool, "0", Obeyed, "Whether PREWHERE of a table that is read with FINAL asks the rows that stay; else all before they replace each other.";
 final                           Bool, "0", Obeyed, "Whether tables whose rows replace or cancel each other, or are added, are read with FINAL.";
+allow_drop_detached             Bool, "0", Obeyed, "Whether ALTER TABLE .. DROP DETACHED deletes what was detached.";
+alter_partition_verbose_result  Bool, "0", Obeyed, "Whether ATTACH, FREEZE and UNFREEZE of ALTER TABLE answer which parts they were about.";
 allow_replace_partition_from_empty_source Bool, "0", Obeyed, "Whether REPLACE PARTITION may take a partition without rows, which drops the one that is there.";
 final_masks                     Bool, "1", Obeyed, "Whether FINAL of rows that replace each other finds out once which are replaced, and keeps it.";
 do_not_merge_across_partitions_select_final Bool, "0", Obeyed, "Whether rows of equal key in two partitions stay two rows under FINAL.";

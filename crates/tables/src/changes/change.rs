@@ -52,7 +52,14 @@ pub enum Within {
 impl Change {
     /// Whether it is about rows of a part.
     pub fn concerns(&self, part: &PartDescriptor) -> bool {
-        match &self.within {
+        self.within.has(part)
+    }
+}
+
+impl Within {
+    /// Whether a part is one of them.
+    pub fn has(&self, part: &PartDescriptor) -> bool {
+        match self {
             Within::All => true,
             Within::Partition(name) => part.partition.name() == name,
             Within::Part(name) => part.name() == *name,

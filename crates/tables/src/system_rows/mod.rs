@@ -14,4 +14,5 @@ pub mod kept;
 pub mod in_log;
 pub mod parts;
 pub mod parts_columns;
+pub mod detached_parts;
 pub mod loads;

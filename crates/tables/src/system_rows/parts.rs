@@ -62,7 +62,7 @@ pub fn fill(parts: &Parts<'_>, rows: &mut RowBuilder) -> Result<(), Error> {
             for part in in_log(parts.tables, table)? {
                 push_in_log(parts.now_ms, rows, &database.name, &table.def, &part)?;
             }
-            for removed in table.removed() {
+            for removed in table.outdated() {
                 let removed_at = Cell::Time(removed.removed_ms);
                 push_part(store, rows, &database.name, &table.def, &removed.descriptor, removed_at)?;
             }

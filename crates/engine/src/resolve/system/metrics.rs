@@ -140,7 +140,7 @@ fn tables(snapshot: &Snapshot) -> Sums {
 fn add(sums: &mut Sums, table: &TableState) {
     let (rows, bytes) = super::tables::merge_tree_size(table);
     sums.parts += table.part_count() as u64;
-    sums.removed += table.removed().count() as u64;
+    sums.removed += table.outdated().count() as u64;
     sums.rows += rows;
     sums.bytes += bytes;
     let most = table.partitions().map(|(_, partition)| partition.parts().count() as u64).max();

@@ -136,7 +136,7 @@ fn push_table(
     };
     let primary = &def.order_by[..def.order_by.len().min(def.primary_key_len as usize)];
     let is_view = matches!(def.engine, TableEngine::View | TableEngine::MaterializedView);
-    let (live, removed) = (table.parts().count(), table.removed().count());
+    let (live, removed) = (table.parts().count(), table.outdated().count());
     let is_merge_tree = def.engine == TableEngine::MergeTree;
     let of_parts = |count: usize| if is_merge_tree { count.into() } else { Cell::Null };
     let engine = shown_engine(def);

@@ -7,7 +7,7 @@ pub(super) mod merges;
 pub(super) mod mutations;
 
 use ::tables::system_rows::parts::Parts;
-use ::tables::system_rows::{kept, parts, parts_columns};
+use ::tables::system_rows::{detached_parts, kept, parts, parts_columns};
 
 use super::SystemTable;
 use crate::context::execution::Execution;
@@ -21,6 +21,11 @@ pub(super) const PARTS: SystemTable = SystemTable {
 pub(super) const PARTS_COLUMNS: SystemTable = SystemTable {
     columns: parts_columns::COLUMNS,
     fill: |services, execution, rows| parts_columns::fill(&of(services, execution), rows),
+};
+
+pub(super) const DETACHED_PARTS: SystemTable = SystemTable {
+    columns: detached_parts::COLUMNS,
+    fill: |services, execution, rows| detached_parts::fill(&services.store, &execution.snapshot, rows),
 };
 
 pub(super) const INDEXES: SystemTable = SystemTable {
