@@ -192,6 +192,9 @@ impl From<&TableError> for Error {
                     .with_hint("wait for the next flush and try again, or insert more rows at once")
             }
             TableError::Rows { .. } => Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, text),
+            TableError::OutsidePartitions { .. } => {
+                Error::new(ErrorKind::BadInput, ErrorCode::INVALID_PARTITION_VALUE, text)
+            }
             TableError::IncorrectData(_) => Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_DATA, text),
             TableError::InlineDamaged { .. } => {
                 Error::new(ErrorKind::Corruption, ErrorCode::CANNOT_READ_ALL_DATA, text)

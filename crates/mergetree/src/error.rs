@@ -44,6 +44,11 @@ pub enum TableError {
     /// The rows given do not fit the table; a mistake of the caller.
     #[error("rows do not fit table \"{table}\": {message}")]
     Rows { table: String, message: String },
+    /// A row is not of the partitions that are replaced.
+    #[error(
+        "a row for table \"{table}\" is in partition {partition}, which is none of those to be overwritten"
+    )]
+    OutsidePartitions { table: String, partition: String },
     /// A sign, or whether a row is deleted, is none.
     #[error("{0}")]
     IncorrectData(String),

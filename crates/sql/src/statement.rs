@@ -244,6 +244,8 @@ pub struct Insert {
     pub except: Vec<String>,
     /// OVERWRITE: its rows take the place of those that are there.
     pub overwrites: bool,
+    /// Of OVERWRITE: only those of these partitions; of all, if none are named.
+    pub partitions: Vec<Partition>,
     /// WITH LABEL, as written.
     pub label: Option<String>,
     pub source: InsertSource,

@@ -81,40 +81,52 @@ pub(crate) async fn into_table(
         return Err(Error::unsupported("a label or a token of INSERT OVERWRITE"));
     }
     let replacing = Replacing { clears: insert.overwrites, also: None };
-    match &insert.source {
+    if let (false, InsertSource::Select(query)) = (replacing.clears, &insert.source) {
+        let select = InsertSelect { table: &table, columns, query, text };
+        // Boxed, or the small future of VALUES would be as large as this one.
+        return Box::pin(insert_select(services, execution, select, claim.map_or(Named::No, Named::Claim)))
+            .await;
+    }
+    let (rows, handle, conform) = incoming(services, execution, insert, &table, text, body).await?;
+    if has_views || replacing.clears {
+        return seen_by_views(services, execution, &table, (rows, &conform), replacing).await;
+    }
+    insert_batches(services, execution, &table, (&handle, &conform), claim, rows).await
+}
+
+/// The rows of an INSERT as they come, the table, and how they become rows of it.
+pub(crate) async fn incoming(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    insert: &Insert,
+    table: &Arc<TableState>,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<(Batches, Arc<mergetree::Table>, Arc<Conform>), Error> {
+    let columns = insert.columns.as_deref();
+    let shape =
+        || services.tables.insert_shape(&table.def, columns, &|| statement_state(services, execution));
+    let (rows, shape) = match &insert.source {
         InsertSource::Values(range) => {
-            let shape = services
-                .tables
-                .insert_shape(&table.def, columns, &|| statement_state(services, execution))?;
-            let rows = value_rows(services, execution, &shape, &text[range.clone()], body).await?;
-            if has_views || replacing.clears {
-                return seen_by_views(services, execution, &table, (rows, &shape.conform), replacing).await;
-            }
-            insert_batches(services, execution, &table, (&shape.table, &shape.conform), claim, rows).await
+            let shape = shape()?;
+            (value_rows(services, execution, &shape, &text[range.clone()], body).await?, shape)
         }
         InsertSource::Format { name, data } => {
             let sent = SentRows::arrive(services, execution, name, &text[data.clone()], body).await?;
             sent.check(&table.def, columns)?;
-            let shape = services
-                .tables
-                .insert_shape(&table.def, columns, &|| statement_state(services, execution))?;
-            let rows = sent.rows(services, execution, &shape)?;
-            if has_views || replacing.clears {
-                return seen_by_views(services, execution, &table, (rows, &shape.conform), replacing).await;
-            }
-            insert_batches(services, execution, &table, (&shape.table, &shape.conform), claim, rows).await
+            let shape = shape()?;
+            (sent.rows(services, execution, &shape)?, shape)
         }
         InsertSource::Select(query) => {
-            let select = InsertSelect { table: &table, columns, query, text };
-            if replacing.clears {
-                return Box::pin(replace(services, execution, select, replacing)).await;
-            }
-            // Boxed, or the small future of VALUES would be as large as this one.
-            Box::pin(insert_select(services, execution, select, claim.map_or(Named::No, Named::Claim))).await
+            let (planned, conform) =
+                Box::pin(plan_rows(services, execution, table, columns, query, None)).await?;
+            let rows = Box::pin(selected(services, execution, planned)).await?;
+            return Ok((rows, Arc::new(services.tables.handle(&table.def)?.0), conform));
         }
         // It became a SELECT before.
-        InsertSource::Infile { .. } => Err(Error::internal("FROM INFILE was read as rows")),
-    }
+        InsertSource::Infile { .. } => return Err(Error::internal("FROM INFILE was read as rows")),
+    };
+    Ok((rows, Arc::clone(&shape.table), Arc::clone(&shape.conform)))
 }
 
 /// Rows that go through materialized views, too.
@@ -364,8 +376,8 @@ pub(crate) async fn insert_select(
         plan_rows(services, execution, table, columns, query, known.as_ref()).await?;
     let (handle, _) = services.tables.handle(&table.def)?;
     if has_views {
-        let replacing = Replacing::default();
-        return selected_for_views(services, execution, table, (planned, &conform), replacing).await;
+        let rows = selected(services, execution, planned).await?;
+        return seen_by_views(services, execution, table, (rows, &conform), Replacing::default()).await;
     }
     if !table.def.engine.keeps_parts() {
         let physical = planned.physical().await?;
@@ -417,18 +429,16 @@ fn has_views(execution: &Execution, table: &TableState, named: &Named) -> Result
     }
 }
 
-async fn selected_for_views(
+/// The rows of a SELECT in the order in which it gives them.
+async fn selected(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
-    table: &Arc<TableState>,
-    (mut planned, conform): (PlannedQuery, &Arc<Conform>),
-    replacing: Replacing,
-) -> Result<Rows, Error> {
+    mut planned: PlannedQuery,
+) -> Result<Batches, Error> {
     keep_order(&mut planned, &execution.settings);
     let physical = planned.physical().await?;
     let schema = physical.schema();
-    let rows = stream_of(services, execution, &planned.state, physical, schema)?;
-    seen_by_views(services, execution, table, (rows, conform), replacing).await
+    stream_of(services, execution, &planned.state, physical, schema)
 }
 
 /// An INSERT SELECT whose rows take the place of those that were there, in one transaction.
@@ -440,7 +450,8 @@ pub(crate) async fn replace(
 ) -> Result<Rows, Error> {
     let InsertSelect { table, columns, query, .. } = select;
     let (planned, conform) = plan_rows(services, execution, table, columns, query, None).await?;
-    selected_for_views(services, execution, table, (planned, &conform), replacing).await
+    let rows = selected(services, execution, planned).await?;
+    seen_by_views(services, execution, table, (rows, &conform), replacing).await
 }
 
 /// The SELECT planned, and how its rows become rows of the table.

@@ -10,5 +10,6 @@ pub(crate) mod run;
 pub(crate) mod transfer;
 mod freeze;
 pub(crate) mod parts_change;
+pub(crate) mod overwrite;
 pub(crate) mod ttl;
 pub(crate) mod deduplicate;

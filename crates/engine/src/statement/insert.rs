@@ -16,6 +16,7 @@ use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::export::write;
 use crate::insert::into_table;
+use crate::mutate::overwrite;
 use crate::resolve::function_tables::null_columns;
 use crate::resolve::materialized::destination_of;
 use crate::resolve::merged::{behind, destination};
@@ -82,7 +83,21 @@ pub(crate) async fn run(
     }
     if is_infile(insert) {
         let insert = as_select(insert, &table.def)?;
-        return Box::pin(into_table::into_table(services, execution, &insert, table, text, body)).await;
+        return Box::pin(into_ours(services, execution, &insert, table, text, body)).await;
+    }
+    into_ours(services, execution, insert, table, text, body).await
+}
+
+async fn into_ours(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    insert: &Insert,
+    table: Arc<TableState>,
+    text: &str,
+    body: Option<BodyStream>,
+) -> Result<Rows, Error> {
+    if !insert.partitions.is_empty() {
+        return Box::pin(overwrite::run(services, execution, insert, &table, (text, body))).await;
     }
     into_table::into_table(services, execution, insert, table, text, body).await
 }
@@ -149,6 +164,9 @@ async fn into_table_outside(
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
     let def = &table.def;
+    if insert.overwrites {
+        return Err(Error::unsupported("INSERT OVERWRITE of a table outside"));
+    }
     let call = call_of(def)?;
     let mut insert = insert.clone();
     // The definition names columns by their ids; INSERT INTO FUNCTION by their names, a tuple in parentheses.

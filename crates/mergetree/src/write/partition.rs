@@ -3,7 +3,7 @@
 //! Invariant: every row is in exactly one piece, rows keep their order within a piece, and pieces come in the order in
 //! which their partitions first appear.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use arrow::array::RecordBatch;
 use model::{PartitionValue, TableKeys, Value};
@@ -60,4 +60,26 @@ pub fn split(table: &Table, block: &[RecordBatch], partitions_max: u64) -> Resul
         Piece { partition: PartitionValue::new(values, &types), rows: (!single).then_some(rows) }
     };
     Ok(pieces.into_iter().map(piece).collect())
+}
+
+/// Refuses rows that are in none of these partitions, which are named by their ids.
+///
+/// # Errors
+/// There is such a row, or the key cannot be computed.
+pub fn refuse_outside(
+    table: &Table,
+    rows: &RecordBatch,
+    partitions: &BTreeSet<String>,
+) -> Result<(), TableError> {
+    if rows.num_rows() == 0 {
+        return Ok(());
+    }
+    let pieces = split(table, std::slice::from_ref(rows), 0)?;
+    match pieces.iter().map(|piece| piece.partition.name()).find(|name| !partitions.contains(*name)) {
+        Some(outside) => Err(TableError::OutsidePartitions {
+            table: table.def.name.to_string(),
+            partition: outside.to_owned(),
+        }),
+        None => Ok(()),
+    }
 }

@@ -6,8 +6,9 @@ use model::ErrorCode;
 use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
+use crate::grammar::admin::partition;
 use crate::reader::head::Head;
-use crate::statement::{Insert, InsertSource, InsertTarget, SettingChange, Statement};
+use crate::statement::{Insert, InsertSource, InsertTarget, Partition, SettingChange, Statement};
 use lexer::error::{Result, SqlError};
 use lexer::scan::may_be_label;
 
@@ -18,6 +19,7 @@ pub(crate) struct InsertHead {
     columns: Option<Vec<String>>,
     except: Vec<String>,
     overwrites: bool,
+    partitions: Vec<Partition>,
     label: Option<String>,
     infile: Option<Infile>,
 }
@@ -49,9 +51,10 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
     } else {
         InsertTarget::Table(head.table_name()?)
     };
-    if overwrites && (head.peek_word("PARTITION") || matches!(target, InsertTarget::Function(_))) {
-        return Err(head.refuse("INSERT OVERWRITE of a partition, or of a function"));
+    if overwrites && matches!(target, InsertTarget::Function(_)) {
+        return Err(head.refuse("INSERT OVERWRITE of a function"));
     }
+    let partitions = if overwrites { partitions(head)? } else { vec![] };
     let mut partition_by = None;
     if head.words(&["PARTITION", "BY"]) {
         if !matches!(target, InsertTarget::Function(_)) {
@@ -87,7 +90,23 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
         }
         infile = Some(Infile { path, compression, format });
     }
-    Ok((InsertHead { target, partition_by, columns, except, overwrites, label, infile }, settings))
+    Ok((
+        InsertHead { target, partition_by, columns, except, overwrites, partitions, label, infile },
+        settings,
+    ))
+}
+
+/// `PARTITION (a, b)`, each as behind PARTITION of ALTER TABLE.
+fn partitions(head: &mut Head<'_>) -> Result<Vec<Partition>> {
+    let mut partitions = vec![];
+    if head.word("PARTITION") {
+        head.expect_symbol(&Token::LParen)?;
+        while partitions.is_empty() || head.symbol(&Token::Comma) {
+            partitions.push(partition(head)?);
+        }
+        head.expect_symbol(&Token::RParen)?;
+    }
+    Ok(partitions)
 }
 
 /// OVERWRITE, unless a table of that name is meant.
@@ -178,6 +197,7 @@ fn finish(head: InsertHead, source: InsertSource) -> Statement {
         columns: head.columns,
         except: head.except,
         overwrites: head.overwrites,
+        partitions: head.partitions,
         label: head.label,
         source,
         settings: vec![],
