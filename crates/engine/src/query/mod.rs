@@ -4,6 +4,7 @@
 
 pub(crate) mod elsewhere;
 pub(crate) mod spreading;
+mod named;
 pub(crate) mod select;
 pub(crate) mod kill;
 pub(crate) mod load_source;

@@ -40,11 +40,12 @@ use crate::context::execution::Execution;
 use crate::context::limits::reads_of;
 use crate::context::services::Services;
 use crate::context::session_state::{query_state, session_state};
+use crate::query::named::{joins_of, name_finals};
 use crate::query::spreading::spread;
 use crate::resolve::calls::{Resolved, Wanted, resolve_calls};
 use crate::resolve::outside::{resolve_tables, tables_in};
 use crate::resolve::schemas::external_name;
-use crate::resolve::schemas::{CALLS, StatementCatalog, provider_of};
+use crate::resolve::schemas::{CALLS, StatementCatalog};
 use crate::resolve::views::expanded;
 use boundary::stack_room::Roomy;
 use sinks::frozen::KnownSource;
@@ -52,8 +53,7 @@ use tables::calls::computed;
 use tables::calls::file_filters::of_calls;
 use tables::calls::setting_calls::with_values;
 use tables::calls::target_types::{ask, of_insert};
-use tables::finals::{Known, with_finals};
-use tables::joined::{JoinsOfStatement, check_joins};
+use tables::joined::check_joins;
 use tables::labels;
 use tables::reserved::{HERE, is_derived};
 use tables::virtual_columns::{hide_from_wildcards, names_in, parts_of};
@@ -264,10 +264,7 @@ async fn plan_once(
     let mut asts: Vec<Query> =
         [Some(&prepared.ast), prepared.totals.as_ref()].into_iter().flatten().cloned().collect();
     asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
-    let find = |name: &TableName| execution.table(name).ok().map(|state| Arc::clone(&state.def));
-    let everywhere = execution.settings.get_bool("final");
-    let known = Known { find: &find, current_database: &execution.current_database, everywhere };
-    asts.iter_mut().try_for_each(|ast| with_finals(known, ast))?;
+    name_finals(execution, &mut asts)?;
     asts.iter_mut().for_each(|ast| ask(ast, &resolved.asked));
     let tables = std::mem::take(&mut resolved.tables);
     let catalog: Arc<dyn CatalogProviderList> =
@@ -288,13 +285,6 @@ async fn plan_once(
     let mut plans = plans.into_iter();
     let logical = plans.next().unwrap_or_else(|| Err(Error::internal("a query without a plan")));
     Ok(Planned { state, logical, totals: plans.next(), resolved })
-}
-
-/// The tables that joinGet may ask.
-fn joins_of(services: &Arc<Services>, execution: &Arc<Execution>) -> Arc<dyn planner::AskedTables> {
-    let (finding, services, reading) = (Arc::clone(execution), Arc::clone(services), Arc::clone(execution));
-    let find = move |name: &TableName| finding.table(name);
-    JoinsOfStatement::new(find, move |state| provider_of(&services, &reading, state))
 }
 
 async fn plans_of(

@@ -76,9 +76,6 @@ pub(crate) async fn run(
     refuse_view(&table.def, "Method write")?;
     let insert = &with_columns(insert, &table.def)?;
     if table.def.engine.is_external() {
-        if insert.overwrites {
-            return Err(Error::unsupported("INSERT OVERWRITE of a table whose rows are in files elsewhere"));
-        }
         return into_table_outside(services, execution, insert, &table, text, body).await;
     }
     if is_infile(insert) {

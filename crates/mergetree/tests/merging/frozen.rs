@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use host::{Disk, Host};
+use host::Host;
 use mergetree::frozen::{freeze, next_number, unfreeze};
 
 use crate::tables::{create, definition, insert, live};
@@ -20,7 +20,10 @@ fn copies_outlive_their_parts_and_go_when_they_are_told_to() {
     let (store, id, parts) = (&table.store, table.def.id, live(&table));
     assert_eq!(next_number(store).unwrap(), "1");
     let frozen = freeze(store, "7", &parts[..1]).unwrap();
-    assert_eq!((frozen.len(), frozen[0].name.as_str(), frozen[0].partition.as_str()), (1, "all_1_1_0", "all"));
+    assert_eq!(
+        (frozen.len(), frozen[0].name.as_str(), frozen[0].partition.as_str()),
+        (1, "all_1_1_0", "all")
+    );
     assert_eq!(next_number(store).unwrap(), "8");
     // All of them or none.
     assert!(freeze(store, "7", &[Arc::clone(&parts[1]), Arc::clone(&parts[0])]).is_err());

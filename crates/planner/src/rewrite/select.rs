@@ -9,7 +9,7 @@ use sql::reader::head::ident;
 use sql::{Result, SqlError, constant_column, constant_rows};
 use sqlparser::ast::{
     BinaryOperator, Distinct, ExceptSelectItem, Expr, GroupByExpr, Ident, OrderBy, Query, Select, SelectItem,
-    SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins, WildcardAdditionalOptions,
+    SetExpr, SetOperator, SetQuantifier, TableFactor, WildcardAdditionalOptions,
 };
 
 use crate::rewrite::aliases::{Scope, aggregates, names_column, with_expression};
