@@ -243,12 +243,14 @@ fn every_slt_file_passes_when_three_servers_read_together() {
     assert!(shares >= SHARES_MIN || std::env::var("SLT_FILE").is_ok(), "helpers read {shares} shares");
 }
 
-/// Files that ask what a merge leaves, about rows that are in no part, or how many rows a reader takes at a time.
+/// Files that ask what a merge leaves, about rows that are in no part, for links in a folder, or how many rows a reader takes at a
+/// time.
 fn asks_about_merges(path: &Path) -> bool {
     let names = [
         "alter",
         "detach",
         "final_masks",
+        "freeze",
         "insert",
         "once",
         "overflow_modes",

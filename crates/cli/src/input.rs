@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use engine::FormatKind;
-use tempfile::TempDir;
+use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
 
@@ -39,7 +39,7 @@ pub(crate) struct Input {
     create: String,
     pub(crate) is_standard_input: bool,
     /// Where standard input was written to.
-    _copy: Option<TempDir>,
+    _copy: Option<NamedTempFile>,
 }
 
 impl InputArgs {
@@ -115,7 +115,7 @@ fn checked(file: &str) -> Result<PathBuf, Failure> {
 }
 
 /// A file with standard input in it: the one that it is, or a copy.
-fn standard_input() -> Result<(PathBuf, Option<TempDir>), Failure> {
+fn standard_input() -> Result<(PathBuf, Option<NamedTempFile>), Failure> {
     let mut input = io::stdin().lock();
     let own = std::fs::read_link("/proc/self/fd/0").ok();
     if let Some(path) = own.filter(|path| path.is_file()) {
@@ -125,10 +125,9 @@ fn standard_input() -> Result<(PathBuf, Option<TempDir>), Failure> {
             return Ok((path, None));
         }
     }
-    let folder = tempfile::Builder::new().prefix("gristmill-input-").tempdir()?;
-    let path = folder.path().join("rows");
-    io::copy(&mut input, &mut File::create(&path)?)?;
-    Ok((path, Some(folder)))
+    let mut copy = tempfile::Builder::new().prefix("gristmill-input-").tempfile()?;
+    io::copy(&mut input, copy.as_file_mut())?;
+    Ok((copy.path().to_owned(), Some(copy)))
 }
 
 #[cfg(test)]

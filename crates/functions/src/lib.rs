@@ -39,6 +39,7 @@ pub use kernel::call;
 pub use kernel::call::{Arg, ArgType, Call, RandomStream, SessionValues};
 pub use kernel::list::unsigned_zeros;
 pub use kernel::registry::{FunctionDoc, ScalarFunction};
+pub use kernel::types::floats_for_integers;
 pub use lambda::{LambdaFunction, lambda_function, lambda_functions};
 pub use memory::row_bytes::row_bytes;
 pub use memory::{allowance, folding};

@@ -62,7 +62,7 @@ impl Shape {
         value: &ColumnType,
         parameters: &[Arc<str>],
     ) -> Result<Shape, FunctionError> {
-        if !bytes_of(index).is_some_and(|bytes| bytes < 8) {
+        if bytes_of(index).is_none_or(|bytes| bytes >= 8) {
             let message =
                 format!("indices of groupNumericIndexedVector are integers of up to 32 bits, not {index}");
             return fail(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message);

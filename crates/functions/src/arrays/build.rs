@@ -17,13 +17,13 @@ use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::{Lists, concat_lists};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
-use crate::kernel::types::{contained, supertype};
+use crate::kernel::types::{branch_type, contained, supertype};
 
 /// Most elements `range` makes in one block, as in ClickHouse.
 const RANGE_ELEMENTS_MAX: usize = 500_000_000;
 
 fn array_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let mut element = supertype(args.iter().map(|arg| &arg.column_type))?;
+    let mut element = branch_type(args.iter().map(|arg| &arg.column_type))?;
     if !args.is_empty() {
         element = contained(element);
     }

@@ -112,6 +112,30 @@ pub(crate) fn supertype<'a>(
     Ok(common.unwrap_or(ColumnType::Nothing))
 }
 
+/// The type of values of which ClickHouse makes a Variant if 64-bit integers are among floats: Float64 here, and whoever converts
+/// them sees to it that none is rounded.
+pub(crate) fn branch_type<'a>(
+    types: impl IntoIterator<Item = &'a ColumnType>,
+) -> Result<ColumnType, FunctionError> {
+    let types: Vec<ColumnType> = types.into_iter().cloned().collect();
+    supertype(&types)
+        .or_else(|error| floats_for_integers(&types).map_or(Err(error), |floats| supertype(&floats)))
+}
+
+/// The types with Float64 for each 64-bit integer; `None` where they do not stand beside a float.
+pub fn floats_for_integers(types: &[ColumnType]) -> Option<Vec<ColumnType>> {
+    let is_whole = |t: &ColumnType| matches!(t.value_type(), ColumnType::Int64 | ColumnType::UInt64);
+    if !types.iter().any(is_whole) || !types.iter().any(|other| is_float(other.value_type())) {
+        return None;
+    }
+    let float = |t: &ColumnType| match is_whole(t) {
+        true if t.is_nullable() => ColumnType::Float64.nullable(),
+        true => ColumnType::Float64,
+        false => t.clone(),
+    };
+    Some(types.iter().map(float).collect())
+}
+
 fn supertype_of(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
     if a == b {
         return Ok(a.clone());

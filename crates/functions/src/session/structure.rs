@@ -47,8 +47,8 @@ fn structure(call: &Call<'_>, array: &ArrayRef, column_type: &ColumnType) -> Res
         ColumnType::LowCardinality(inner) => {
             let values = dictionary(call, array, inner)?;
             let width = match values {
-                ..=0x100 => "UInt8",
-                ..=0x1_0000 => "UInt16",
+                0..=0x100 => "UInt8",
+                0x101..=0x1_0000 => "UInt16",
                 _ => "UInt32",
             };
             let name = plain_name(inner.value_type());

@@ -16,7 +16,7 @@ use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{expanded, flags, truths};
-use crate::kernel::types::supertype;
+use crate::kernel::types::{branch_type, supertype};
 use crate::truth::compare::{Comparison, Sides, compare, equal_flags};
 use crate::truth::nested_order;
 
@@ -37,7 +37,7 @@ fn branches_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         }
     }
     let values = args.iter().enumerate().filter(|(index, _)| index % 2 == 1 || *index == last);
-    supertype(values.map(|(_, arg)| &arg.column_type))
+    branch_type(values.map(|(_, arg)| &arg.column_type))
 }
 
 /// True where the condition is neither false nor NULL.
@@ -117,7 +117,7 @@ fn coalesce_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     if let [only] = types.as_slice() {
         return Ok((*only).clone());
     }
-    let common = supertype(types)?;
+    let common = branch_type(types)?;
     Ok(if certain { without_null(&common) } else { common })
 }
 
@@ -133,7 +133,7 @@ fn if_null_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     match args {
         [a, b] if a.column_type == ColumnType::Nothing => Ok(b.column_type.clone()),
         [a, _] if !a.column_type.is_nullable() => Ok(a.column_type.clone()),
-        [a, b] => supertype([&without_null(&a.column_type), &b.column_type]),
+        [a, b] => branch_type([&without_null(&a.column_type), &b.column_type]),
         _ => Err(FunctionError::bad_argument("two arguments are needed")),
     }
 }

@@ -30,7 +30,9 @@ use crate::analyzer::dependencies::Dependencies;
 use crate::coercion::aggregated::typed_aggregate;
 use crate::coercion::branches::{self, common_type};
 use crate::coercion::closure::closed;
-use crate::coercion::comparison::{arguments, as_predicate, as_value, cast_to, compare, is_comparison};
+use crate::coercion::comparison::{
+    arguments, as_predicate, as_value, cast_to, compare, fit_to, is_comparison,
+};
 use crate::coercion::distinct::{compared, is_distinction};
 use crate::coercion::in_list::in_list;
 use crate::coercion::in_subquery::in_subquery;
@@ -166,7 +168,8 @@ fn in_types(input: Arc<LogicalPlan>, types: &[ColumnType]) -> Result<Arc<Logical
             if fits((field, t)) {
                 return Ok(column);
             }
-            Ok(cast_to(column, t)?.alias_qualified(qualifier.cloned(), field.name()))
+            let fitted = fit_to(column, &type_of_field(field), t)?;
+            Ok(fitted.alias_qualified(qualifier.cloned(), field.name()))
         };
     let columns = schema.iter().zip(types).map(column).collect::<Result<Vec<_>>>()?;
     Ok(Arc::new(LogicalPlan::Projection(Projection::try_new(columns, input)?)))
@@ -263,15 +266,7 @@ fn counts_rows(expr: &Expr) -> bool {
 /// One expression whose children are done.
 fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
     match expr {
-        Expr::Literal(value, None) if !value.is_null() => {
-            let plain = Expr::Literal(value.clone(), None);
-            let column_type = match value {
-                ScalarValue::Boolean(_) => ColumnType::Bool,
-                _ if is_plain(&value) => type_of(&plain, schema)?,
-                _ => return Ok(plain),
-            };
-            literal(&literal_array(&value, &column_type)?, &column_type)
-        }
+        Expr::Literal(value, None) if !value.is_null() => typed_literal(value, schema),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) || is_distinction(op) => {
             compared(*left, op, *right, schema, session)
         }
@@ -336,12 +331,39 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
     }
 }
 
+fn typed_literal(value: ScalarValue, schema: &DFSchema) -> Result<Expr> {
+    let plain = Expr::Literal(value.clone(), None);
+    let column_type = match value {
+        ScalarValue::Boolean(_) => ColumnType::Bool,
+        _ if is_plain(&value) => type_of(&plain, schema)?,
+        _ => return Ok(plain),
+    };
+    literal(&literal_array(&value, &column_type)?, &column_type)
+}
+
 /// A call that no other rule is about.
 fn called(function: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
+    let function = as_floats(function, schema)?;
     if let Some(lookup) = looked_up(&function, schema)? {
         return Ok(lookup);
     }
     digested(said_once(arguments(function, schema)?)).map(Expr::ScalarFunction)
+}
+
+/// `[toInt64(1), 0.5]` and `coalesce(n, 0.5)`, which have a Variant in ClickHouse, with floats that nothing is rounded to.
+fn as_floats(mut function: ScalarFunction, schema: &DFSchema) -> Result<ScalarFunction> {
+    if !["array", "coalesce", "ifNull"].contains(&function.func.name()) {
+        return Ok(function);
+    }
+    let types = function.args.iter().map(|arg| type_of(arg, schema)).collect::<Result<Vec<_>>>()?;
+    let is_first = function.func.name() != "array" && types.first().is_some_and(|first| !first.is_nullable());
+    let Some(floats) = functions::floats_for_integers(&types).filter(|_| !is_first) else {
+        return Ok(function);
+    };
+    let args = std::mem::take(&mut function.args).into_iter().zip(types.iter().zip(&floats));
+    let fitted = args.map(|(arg, (own, to))| if own == to { Ok(arg) } else { fit_to(arg, own, to) });
+    function.args = fitted.collect::<Result<_>>()?;
+    Ok(function)
 }
 
 /// An interval is a tuple by its layout only.

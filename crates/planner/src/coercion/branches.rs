@@ -9,7 +9,7 @@ use functions::{ArgType, FunctionError, SessionValues};
 use model::type_arrow::to_data_type;
 use model::{ColumnType, ErrorCode, TupleElement};
 
-use super::comparison::{as_predicate, cast_to, compare};
+use super::comparison::{as_predicate, cast_to, compare, fit_to};
 use super::nesting;
 use crate::scalar::adapter::call;
 use aggregates::typing::{external, type_of, type_of_field};
@@ -40,7 +40,7 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
         } else {
             // ClickHouse's multiIf casts its branches, its if does not.
             let expr = if when_count == 1 { with_zeros(expr, column_type, &result)? } else { expr };
-            cast_to(expr, &result)
+            fit_to(expr, column_type, &result)
         }
     };
     let mut branches = Vec::with_capacity(when_then_expr.len());

@@ -46,6 +46,16 @@ pub(crate) fn cast_to(expr: Expr, to: &ColumnType) -> Result<Expr> {
     call(CAST, vec![expr, Expr::Literal(text, None)])
 }
 
+/// As [`cast_to`], of what is no conversion that somebody wrote: a 64-bit integer that a float would round is an error.
+pub(crate) fn fit_to(expr: Expr, from: &ColumnType, to: &ColumnType) -> Result<Expr> {
+    let may_be_rounded = matches!(from.value_type(), ColumnType::Int64 | ColumnType::UInt64) && is_float(to);
+    if !may_be_rounded {
+        return cast_to(expr, to);
+    }
+    let text = ScalarValue::Utf8View(Some(to.to_string()));
+    call("accurateCast", vec![expr, Expr::Literal(text, None)])
+}
+
 /// The expression as a value: a predicate becomes the UInt8 that it is in ClickHouse.
 pub(crate) fn as_value(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     if !is_predicate(&expr, schema)? {

@@ -35,7 +35,7 @@ pub struct JoinsOfStatement {
 
 impl JoinsOfStatement {
     /// `find` knows the statement's tables by their names, `read` the rows that there are.
-    pub fn new(
+    pub fn over(
         find: impl Fn(&TableName) -> std::result::Result<Arc<TableState>, Error> + Send + Sync + 'static,
         read: impl Fn(Arc<TableState>) -> Result<Arc<dyn TableProvider>> + Send + Sync + 'static,
     ) -> Arc<dyn AskedTables> {
