@@ -27,11 +27,9 @@ pub mod export;
 pub mod table_settings;
 pub mod merge_mode;
 pub mod table_def;
-pub mod detached_parts;
 pub mod units;
 
 pub use column_type::{ColumnType, EnumValues, StateType, TupleElement};
-pub use detached_parts::DETACHED_PARTS;
 pub use error_code::ErrorCode;
 pub use every_type::EVERY_TYPE;
 pub use export::{ExportCredentials, ExportObject, ExportStore};
@@ -41,6 +39,7 @@ pub use part::{BlockRange, ColumnBounds, FileTail, PartDescriptor, PartLocation,
 pub use partition::PartitionValue;
 pub use row_expr::{Monotonicity, RowExpr, RowExprError};
 pub use staged::{StagedFile, StagedInput, StagedUnit};
+pub use table_def::detached_parts::DETACHED_PARTS;
 pub use table_def::{
     ColumnDef, ConstraintDef, ConstraintKind, DefaultKind, EngineArguments, KeptClause, TableDef, TableEngine,
 };

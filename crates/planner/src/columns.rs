@@ -107,7 +107,7 @@ impl VisitorMut for Finder {
 }
 
 /// The WITH lists around a query, without what still asks for columns: it cannot be seen from here.
-pub(crate) fn seen_from_here(lists: &[Option<With>]) -> Option<With> {
+pub fn seen_from_here(lists: &[Option<With>]) -> Option<With> {
     let mut lists = lists.iter().flatten().cloned();
     let mut all = lists.next()?;
     all.cte_tables.extend(lists.flat_map(|list| list.cte_tables));
@@ -116,7 +116,7 @@ pub(crate) fn seen_from_here(lists: &[Option<With>]) -> Option<With> {
 }
 
 /// `SELECT * FROM ..` of a SELECT.
-pub(crate) fn all_of(select: &Select) -> Option<Query> {
+pub fn all_of(select: &Select) -> Option<Query> {
     let mut probe = sql::parse_query("SELECT * FROM t").ok()?;
     if let SetExpr::Select(outer) = probe.body.as_mut() {
         outer.from.clone_from(&select.from);

@@ -23,7 +23,6 @@ mod analyzer;
 mod install;
 pub mod columns;
 pub mod filters;
-pub mod leftmost;
 pub mod user_functions;
 mod manner;
 pub mod rewrite;

@@ -9,7 +9,6 @@ use model::{
 };
 use sqlparser::ast::{OrderByExpr, OrderByKind};
 
-use crate::codec_text::shown_codec;
 use crate::grammar::kept::{index, projection};
 use crate::grammar::ttl::{formatted, items};
 use crate::parameters::has_parameters;
@@ -21,6 +20,7 @@ use crate::reader::head::Head;
 use crate::reader::tokens::tokenize;
 use crate::statement::Statement;
 use crate::table_text::{COLUMN_TTL, column_ttl, display_expression};
+use lexer::codec_text::shown_codec;
 use lexer::error::Result;
 use lexer::escape::{always_quote_name, quote_name, quote_text};
 

@@ -7,7 +7,6 @@
 //! Invariant: unknown syntax is an error with ClickHouse's code, never ignored. Must not know: DataFusion, what functions
 //! compute, storage, sessions, protocols.
 
-mod codec_text;
 pub mod statement;
 pub mod dialect;
 pub mod reader;
@@ -23,7 +22,6 @@ pub mod create_text;
 pub mod definition;
 pub mod nested;
 
-pub use codec_text::shown_codec;
 pub use create_text::{
     NAME_DIVIDER, VIEW_FROM, VIEW_OWN, VIEW_REFRESH, VIEW_RUN, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key,
     show_create_table, show_create_temporary_table, shown_projection, shown_select, storage_text,
@@ -32,6 +30,7 @@ pub use grammar::refresh::refresh_of_text;
 pub use guard::{guard, guard_expression};
 pub use lexer;
 pub use lexer::arriving::{Arrived, arrived};
+pub use lexer::codec_text::shown_codec;
 pub use lexer::depth::Measure;
 pub use lexer::error::{Result, SqlError};
 pub use lexer::escape;

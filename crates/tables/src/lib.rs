@@ -25,6 +25,7 @@ pub mod reserved;
 pub mod view_runs;
 pub mod system_rows;
 pub mod finals;
+pub mod leftmost;
 pub mod labels;
 pub mod calls;
 pub mod mutation_queries;

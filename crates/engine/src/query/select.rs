@@ -162,12 +162,12 @@ async fn with_left_names(
 ) -> Result<Option<sql::Query>, Error> {
     let mut written = query.ast.as_ref().clone();
     let mut at = 0;
-    while let Some(probe) = planner::leftmost::probe(&written, at) {
+    while let Some(probe) = tables::leftmost::probe(&written, at) {
         // Tables that cannot be read by themselves, inside of a correlated query, keep their names.
         if let Ok(planned) = plan(services, execution, &sql::Query::from(Box::new(probe)), None).await {
             let columns: Vec<String> =
                 planned.logical.schema().fields().iter().map(|field| field.name().clone()).collect();
-            written = planner::leftmost::qualified(written, at, &columns);
+            written = tables::leftmost::qualified(written, at, &columns);
         }
         at += 1;
     }

@@ -22,4 +22,3 @@ pub mod table;
 pub mod insertion_order;
 mod final_plan;
 pub mod final_table;
-pub mod join_rows;

@@ -20,7 +20,6 @@ mod lambdas;
 mod lower;
 mod order;
 mod paging;
-mod prewhere;
 mod qualifiers;
 mod recursive;
 mod shown;

@@ -1,5 +1,7 @@
 //! One SELECT: labels of its items, positions and aliases in GROUP BY.
 
+mod prewhere;
+
 use std::collections::BTreeSet;
 
 use model::ErrorCode;

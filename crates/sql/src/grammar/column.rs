@@ -3,10 +3,10 @@
 use model::{ConstraintKind, DefaultKind, ErrorCode};
 use sqlparser::tokenizer::Token;
 
-use crate::codec_text::kept_codec;
 use crate::grammar::kept;
 use crate::reader::head::{Head, whole_expression};
 use crate::statement::{ColumnSpec, ConstraintSpec};
+use lexer::codec_text::kept_codec;
 use lexer::error::{Result, SqlError};
 
 /// What stands in the parentheses of CREATE TABLE.

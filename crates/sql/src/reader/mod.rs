@@ -3,7 +3,6 @@
 //!
 //! Invariant: positions are those of the text. Must not know: which statements there are.
 
-mod joined;
 pub mod tokens;
 pub mod finals;
 mod parameter_lists;

@@ -11,10 +11,10 @@ use model::saturating::{u64_of, usize_of};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use crate::dialect::DIALECT;
-use crate::reader::joined::{join_bits, join_numbers};
 use lexer::constants::{self, Cut};
 use lexer::error::{Result, SqlError};
 use lexer::escape::{bytes_in_digits, unescape};
+use lexer::joined::{join_bits, join_numbers};
 use lexer::scan::{PieceKind, Scanner};
 
 /// Name of the one column of a CTE that stands for `WITH expr AS name`; the name of one without a name begins so.

@@ -14,7 +14,7 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use model::{ColumnType, ErrorCode, TableId};
 use parking_lot::Mutex;
-use physical::provider::join_rows::LookupTable;
+use physical::nodes::join_table::rows::LookupTable;
 use planner::{AskedTable, AskedTables, Lookup};
 use sql::TableName;
 use sql::reader::clauses::{Side, Strictness};

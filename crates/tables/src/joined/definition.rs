@@ -8,7 +8,7 @@ use boundary::error::{Error, ErrorKind};
 use datafusion::catalog::TableProvider;
 use model::{ErrorCode, TableDef, TableEngine};
 use physical::nodes::join_table::one_of_key::OfKey;
-use physical::provider::join_rows::JoinRows;
+use physical::nodes::join_table::rows::JoinRows;
 use sql::escape::always_quote_name;
 use sql::reader::clauses::{Side, Strictness};
 use sql::{CallValue, Expr, TableName};

@@ -4,3 +4,4 @@
 
 pub mod one_of_key;
 pub(crate) mod looked_up;
+pub mod rows;

@@ -4,14 +4,14 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use lexer::escape::bytes_in_digits;
+use crate::escape::bytes_in_digits;
 
 fn is_b(token: &Token) -> bool {
     matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("b"))
 }
 
 /// `b'0011'` is the text of its bytes.
-pub(super) fn join_bits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub fn join_bits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     for token in tokens {
         if let Token::SingleQuotedString(digits) = &token.token
@@ -30,7 +30,7 @@ pub(super) fn join_bits(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// A number and the word right behind it are one word, and some such words are numbers.
-pub(super) fn join_numbers(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub fn join_numbers(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     for token in tokens {
         if let Token::Word(word) = &token.token

@@ -5,7 +5,7 @@
 
 use model::{ColumnType, ErrorCode};
 
-use lexer::error::{Result, SqlError};
+use crate::error::{Result, SqlError};
 
 /// ClickHouse's names, and what stands in parentheses behind them when nothing was written.
 const CODECS: &[(&str, Filled)] = &[
@@ -37,7 +37,7 @@ enum Filled {
 ///
 /// # Errors
 /// Names of no codec.
-pub(crate) fn kept_codec(written: &str) -> Result<String> {
+pub fn kept_codec(written: &str) -> Result<String> {
     let each = codecs_of(written).into_iter().map(|(name, parameters)| {
         let (known, _) = known(&name).ok_or_else(|| {
             let names: Vec<&str> = CODECS.iter().map(|(name, _)| *name).collect();

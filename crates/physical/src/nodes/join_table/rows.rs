@@ -16,8 +16,8 @@ use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use model::ColumnType;
 use planner::Lookup;
 
-use crate::nodes::join_table::looked_up::{LookedUpExec, schema};
-use crate::nodes::join_table::one_of_key::{OfKey, OneOfKeyExec};
+use super::looked_up::{LookedUpExec, schema};
+use super::one_of_key::{OfKey, OneOfKeyExec};
 use crate::unary::Unary;
 
 /// Rows with a key; what is stored beside them is hidden.

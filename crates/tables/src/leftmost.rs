@@ -7,15 +7,15 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sql::printer::label::label;
-use sql::reader::head::ident;
-use sql::tables::joins::{constraint_mut, constraint_of};
-use sqlparser::ast::{
+use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, LambdaFunction, OneOrManyWithParens, OrderByKind,
     Query, Select, SelectItem, SetExpr, TableFactor, VisitMut, VisitorMut, With,
 };
+use sql::printer::label::label;
+use sql::reader::head::ident;
+use sql::tables::joins::{constraint_mut, constraint_of};
 
-use crate::columns::{all_of, seen_from_here};
+use planner::columns::{all_of, seen_from_here};
 
 /// A query whose columns are those of both tables that the `at`th SELECT over two tables joins.
 pub fn probe(query: &Query, at: usize) -> Option<Query> {

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use super::{KeptClause, TableDef};
 use crate::ids::PartId;
-use crate::table_def::{KeptClause, TableDef};
 
 /// The keyword of the clause; its text is the ids of the parts.
 pub const DETACHED_PARTS: &str = "DETACHED PARTS";
