@@ -264,6 +264,6 @@ mod tests {
         let of =
             |arguments: &str| condition_of(&table(arguments), &name, condition.clone()).unwrap().to_string();
         assert_eq!(of("ANY, LEFT, k"), "(`k`) IN (SELECT `k` FROM `d`.`t` WHERE v = 'a')");
-        assert_eq!(of("ALL, LEFT, k"), "v = 'a'");
+        assert_eq!(of("`ALL`, LEFT, k"), "v = 'a'");
     }
 }
