@@ -225,6 +225,7 @@ fn every_slt_file_passes_on_two_servers_that_take_turns() {
         "ttl",
         "warnings",
         "detach",
+        "freeze",
     ];
     every_file_passes(2, Together::TakeTurns, move |path| {
         !of_one.iter().any(|name| path.ends_with(format!("sql/{name}.slt")))
