@@ -75,7 +75,11 @@ def kept_database(binary, folder):
         done = subprocess.run(command, cwd=folder, stdin=rows, text=True, capture_output=True)
     if done.returncode:
         return done.stderr
-    return problem(binary, folder, ["--path", "kept", "-q", "SHOW TABLES; SELECT * FROM sums ORDER BY b"], None, "sums\nx\t4\ny\t2\n")
+    wanted = "sums\nx\t4\ny\t2\n"
+    refused = problem(binary, folder, ["--path", "kept", "-N", "sums", "-f", "rows.csv", "-q", "SELECT 1"], None, "ERROR already exists")
+    elsewhere = problem(binary, folder, ["--path", "kept", "-f", "rows.csv", "-q", "SELECT count() FROM table; CREATE DATABASE d; USE d; CREATE TABLE table (a Int8) ENGINE = Log"], None, "3\n")
+    other = problem(binary, folder, ["--path", "kept", "-d", "d", "-q", "SHOW TABLES"], None, "table\n")
+    return refused or elsewhere or other or problem(binary, folder, ["--path", "kept", "-q", "SHOW TABLES; SELECT * FROM sums ORDER BY b"], None, wanted)
 
 
 def main():

@@ -1,6 +1,6 @@
 //! The table of `local` that is a file or standard input: `cat rows.csv | gristmill local -q 'SELECT count() FROM table'`.
 //!
-//! Invariant: it is gone when the command ends; standard input is read once, into a file if it is none, so that statements may
+//! Invariant: it is gone when the command ends, and no other table is; standard input is read once, into a file if it is none, so that statements may
 //! read it several times. Must not know: formats, and how they are told from each other.
 
 use std::fs::File;
@@ -47,7 +47,7 @@ impl InputArgs {
     ///
     /// # Errors
     /// Standard input cannot be copied, a format is unknown, or the file is none.
-    pub(crate) fn table(&self, queries: &[String]) -> Result<Option<Input>, Failure> {
+    pub(crate) fn table(&self, queries: &[String], database: &str) -> Result<Option<Input>, Failure> {
         let format = self.input_format.as_deref().unwrap_or("auto");
         if format != "auto" && FormatKind::parse(format).is_none() {
             return Err(Failure::new(format!("unknown format {format}")));
@@ -67,13 +67,14 @@ impl InputArgs {
         };
         let quoted = |text: &str| text.replace('\\', "\\\\").replace('\'', "\\'");
         let columns = self.structure.as_deref().map(|columns| format!(" ({columns})")).unwrap_or_default();
+        // Statements may use another database: what is taken away at the end is this very table.
+        let table = format!("{}.{}", name(database), name(&self.table));
         let create = format!(
-            "CREATE TABLE {}{columns} ENGINE = File('{}', '{}')",
-            name(&self.table),
+            "CREATE TABLE {table}{columns} ENGINE = File('{}', '{}')",
             quoted(format),
             quoted(&path.to_string_lossy())
         );
-        Ok(Some(Input { table: self.table.clone(), create, is_standard_input, _copy: copy }))
+        Ok(Some(Input { table, create, is_standard_input, _copy: copy }))
     }
 }
 
@@ -85,7 +86,7 @@ impl Input {
 
     /// The statement that takes it away.
     pub(crate) fn drop(&self) -> String {
-        format!("DROP TABLE IF EXISTS {}", name(&self.table))
+        format!("DROP TABLE IF EXISTS {}", self.table)
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn run(
     }
     let format = output_format(args.format.as_deref())?;
     let mut script = Script::new(&args.statements, args.database.as_deref(), settings)?;
-    let input = args.input.table(script.queries())?;
+    let input = args.input.table(script.queries(), args.database.as_deref().unwrap_or("default"))?;
     if input.is_some() && args.shared.is_some() {
         return Err(Failure::new(
             "a file or standard input as a table needs a database of its own, without --shared",
@@ -87,10 +87,15 @@ pub(crate) fn run(
     let ended = match &input {
         Some(input) => {
             script.reads_input_elsewhere(input.is_standard_input);
-            let created = runtimes.block_on(runner.rows(input.create()));
-            let ended = created.map_err(Failure::from).and_then(|_| script.run(&runner, runtimes));
-            let dropped = runtimes.block_on(runner.rows(&input.drop()));
-            ended.and(dropped.map(|_| ()).map_err(Failure::from))
+            match runtimes.block_on(runner.rows(input.create())) {
+                Ok(_) => {
+                    let ended = script.run(&runner, runtimes);
+                    let dropped = runtimes.block_on(runner.rows(&input.drop()));
+                    ended.and(dropped.map(|_| ()).map_err(Failure::from))
+                }
+                // Who has a table of that name keeps it.
+                Err(error) => Err(error.into()),
+            }
         }
         None => script.run(&runner, runtimes),
     };
