@@ -4,26 +4,13 @@
 
 use std::sync::Arc;
 
-use aggregates::naming::Aggregate;
-use aggregates::{combined, named, naming, own, states};
+use aggregates::{combined, named, own, states};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::planner::{PlannerResult, RawAggregateExpr, RawWindowExpr};
 use datafusion::logical_expr::{Expr, WindowFunctionDefinition};
 
 use crate::scalar::adapter::call;
-
-/// The aggregate that is NULL over no rows, in the place of one that is not; counts and arrays stay as they are.
-pub(crate) fn null_for_empty(name: &str) -> Option<(String, Aggregate)> {
-    let lower = name.to_ascii_lowercase();
-    let has_value = ["count", "uniq", "group"].iter().any(|start| lower.starts_with(start));
-    let said = ["ornull", "ordefault", "state", "merge"].iter().any(|end| lower.contains(end));
-    if has_value || said {
-        return None;
-    }
-    let name = format!("{name}OrNull");
-    naming::aggregate(&name).map(|aggregate| (name, aggregate))
-}
 
 /// Replaces calls that are other aggregates in disguise.
 pub(crate) fn plan(mut expr: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {

@@ -6,7 +6,7 @@
 const SHORT: usize = 32;
 
 /// A chain whose links all have the same operation, from left to right.
-pub(crate) fn grouped<T>(mut items: Vec<T>, joined: &impl Fn(T, T) -> T) -> Option<T> {
+pub fn grouped<T>(mut items: Vec<T>, joined: &impl Fn(T, T) -> T) -> Option<T> {
     if items.len() <= SHORT {
         return items.into_iter().reduce(joined);
     }

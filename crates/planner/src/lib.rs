@@ -1,15 +1,14 @@
 //! ClickHouse's queries on DataFusion's planner: its functions, operators, joins and clauses, with its types and labels.
 //!
-//! A query passes twice: `rewrite` turns its syntax tree into one that DataFusion reads, `analyzer` what DataFusion made of it
-//! into a plan with ClickHouse's meaning. Between the two stand calls under names that only these know. From below: `types`,
-//! `nodes` and the adapters of functions (`scalar`, `aggregate`, `window`); `coercion`, `relations` and `analyzer` use them;
-//! `install` puts all of it into a session.
+//! A query passes twice: the crate `rewrite` turns its syntax tree into one that DataFusion reads, `analyzer` what DataFusion
+//! made of it into a plan with ClickHouse's meaning. Between the two stand calls under names that only these know (`words`).
+//! From below: `types`, `nodes` and the adapters of functions (`scalar`, `aggregate`, `window`); `coercion`, `relations` and
+//! `analyzer` use them; `install` puts all of it into a session.
 //!
 //! Invariant: a query that is planned means what ClickHouse means, or is refused with its code. Must not know: storage,
 //! tables, sessions, how a step is carried out.
 
-mod chains;
-mod time_formats;
+pub mod chains;
 mod session;
 mod types;
 pub mod nodes;
@@ -24,8 +23,7 @@ mod install;
 pub mod columns;
 pub mod filters;
 pub mod user_functions;
-mod manner;
-pub mod rewrite;
+pub mod words;
 
 pub use aggregates::states::{StateCheck, check_states, combiner};
 pub use aggregates::typing::scalar_at;
@@ -33,8 +31,7 @@ pub use analyzer::rules::typed_expression;
 pub use install::configure;
 pub use lookup::called::named_functions;
 pub use lookup::documentation::{DocumentedFunction, documented_functions};
-pub use manner::{JoinDefault, Manner};
-pub use rewrite::{Prepared, RewriteContext, prepare, prepare_expression, shown_name};
+pub use lookup::refused::of_function;
 pub use scalar::join_get::{AskedTable, AskedTables, functions_over};
 pub use scalar::lookup::{Lookup, LookupBuilder};
 pub use scalar::prewhere::prewhere_of;

@@ -38,7 +38,7 @@ fn shown(logical: &LogicalPlan, labels: &[String]) -> Vec<String> {
             |(other, columns): &&(String, Vec<String>)| other != table && columns.iter().any(|c| c == column);
         !is_first && tables.iter().any(|other| has(&other))
     };
-    labels.iter().map(|label| planner::shown_name(label, is_shared)).collect()
+    labels.iter().map(|label| rewrite::shown_name(label, is_shared)).collect()
 }
 
 /// Names of the columns of a `*`: a second one of a name shows its table; of three tables and more every one.

@@ -145,7 +145,7 @@ pub fn compiled(
 
 /// A stored expression over these columns, which have the names that [`stored_column_name`] gives.
 pub fn logical(state: &SessionState, columns: &DFSchema, text: &str) -> Result<Expr, Error> {
-    let ast = planner::prepare_expression(&sql::parse_expression(text)?)?;
+    let ast = rewrite::prepare_expression(&sql::parse_expression(text)?)?;
     let expression =
         state.create_logical_expr_from_sql_expr(ExprWithAlias { expr: ast, alias: None }, columns)?;
     Ok(planner::typed_expression(expression, columns, state.config_options())?)

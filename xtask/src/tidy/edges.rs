@@ -24,6 +24,7 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
     ("sql", &["lexer", "model"], false),
     ("aggregates", &["functions", "model"], true),
     ("planner", &["sql", "aggregates", "functions", "model", "host"], true),
+    ("rewrite", &["planner", "sql", "aggregates", "functions", "model"], false),
     (
         "physical",
         &[
@@ -67,6 +68,7 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
             "boundary",
             "physical",
             "planner",
+            "rewrite",
             "sql",
             "sources",
             "stores",
@@ -107,6 +109,7 @@ pub(super) const EDGES: &[(&str, &[&str], bool)] = &[
             "boundary",
             "physical",
             "planner",
+            "rewrite",
             "sql",
             "sources",
             "stores",

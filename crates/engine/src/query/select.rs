@@ -183,15 +183,15 @@ async fn plan_written(
 ) -> Result<PlannedQuery, Error> {
     let planning = execution.profile.timed(Span::Plan);
     let union_default_mode = execution.settings.get_text("union_default_mode");
-    let rules = planner::RewriteContext {
+    let rules = rewrite::RewriteContext {
         union_default_mode: &union_default_mode,
         current_database: &execution.current_database,
-        manner: planner::Manner::of(&execution.settings),
+        manner: rewrite::Manner::of(&execution.settings),
         expanded_elements_max: execution.settings.get_u64("max_expanded_ast_elements"),
     };
     let find = |name: &TableName| execution.table(name).ok().map(|state| Arc::clone(&state.def));
     check_joins(&query.ast, (&rules.manner, execution.settings.get_bool("join_use_nulls")), &find)?;
-    let mut prepared = planner::prepare(query, &rules)?;
+    let mut prepared = rewrite::prepare(query, &rules)?;
     with_values(&mut prepared.ast, &execution.settings)?;
     let uses_target = execution.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
     let columns: Vec<_> = target.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect();
@@ -245,7 +245,7 @@ struct Planned {
 async fn plan_once(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
-    prepared: &planner::Prepared,
+    prepared: &rewrite::Prepared,
     outside: &[Arc<TableState>],
     known: Option<&KnownSource>,
     wanted: &Wanted,

@@ -22,7 +22,7 @@ use crate::scalar::attached::said;
 use crate::scalar::call_name::call_name;
 
 /// The name the rewrite gives it.
-pub(crate) const FILLED: &str = "_filled";
+pub const FILLED: &str = "_filled";
 
 /// `_filled(x)`: the default of x's type where x is NULL; `_filled(x, y)`: there y, and the default where both are.
 #[derive(Debug, PartialEq, Eq, Hash)]

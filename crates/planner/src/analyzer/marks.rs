@@ -11,9 +11,10 @@ use datafusion::logical_expr::{
 };
 
 /// Behind the keys of a sort: of each value of the arguments, pass one row, ahead of the sort.
-pub(crate) const DISTINCT_BY: &str = "_distinctBy";
+pub const DISTINCT_BY: &str = "_distinctBy";
 
-pub(crate) use sql::reader::clauses::{ASOF, FILL, INTERPOLATE, LIMIT_BY, ORDER_BY_ALL, USING, WITH_TIES};
+pub use sql::reader::clauses::USING;
+pub(crate) use sql::reader::clauses::{ASOF, FILL, INTERPOLATE, LIMIT_BY, ORDER_BY_ALL, WITH_TIES};
 
 /// The names of all marks.
 pub(crate) const MARKS: &[&str] =

@@ -3,5 +3,6 @@
 //! Invariant: a name that is not found here never reaches DataFusion. Must not know: how anything is computed.
 
 pub(crate) mod documentation;
-pub(crate) mod names;
+pub mod names;
+pub(crate) mod refused;
 pub(crate) mod called;

@@ -55,14 +55,14 @@ const WINDOWS: &[(&str, &str)] = &[
 ];
 
 /// `f(0.5)(x)`: those for which constants may follow the arguments.
-pub(crate) fn takes_parameters(aggregate: &str) -> bool {
+pub fn takes_parameters(aggregate: &str) -> bool {
     ["quantile", "median", "groupArray", "groupUniqArray", "groupConcat"]
         .iter()
         .any(|start| aggregate.starts_with(start))
         || parameters_in_front(aggregate)
 }
 
-pub(crate) fn window(name: &str) -> Option<&'static str> {
+pub fn window(name: &str) -> Option<&'static str> {
     WINDOWS.iter().find(|known| known.0 == name || known.1.eq_ignore_ascii_case(name)).map(|known| known.1)
 }
 
@@ -72,13 +72,13 @@ pub(crate) fn planned_functions() -> impl Iterator<Item = &'static ScalarFunctio
 }
 
 /// The name of the scalar function that this name, alias or spelling means.
-pub(crate) fn scalar(name: &str) -> Option<&'static str> {
+pub fn scalar(name: &str) -> Option<&'static str> {
     let known = functions::lookup(name).or_else(|| planned_functions().find(|known| known.name == name));
     known.map(|function| function.name)
 }
 
 /// Why a name is not a function here: known and not done, or unknown with the nearest one.
-pub(crate) fn unknown(name: &str) -> SqlError {
+pub fn unknown(name: &str) -> SqlError {
     if functions::lambda_function(name).is_some() {
         let message = format!("function {name} needs a lambda as its first argument");
         return SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message);

@@ -30,7 +30,7 @@ use crate::session::session_values;
 use aggregates::typing::{argument, argument_type, external, lost_its_type, scalar_at};
 
 /// The cast to exactly the type it names.
-pub(crate) const CAST: &str = "_CAST";
+pub const CAST: &str = "_CAST";
 
 /// Whether a function is a cast, as a user writes it or as we do.
 pub(crate) fn is_cast(name: &str) -> bool {

@@ -20,7 +20,7 @@ use model::type_arrow::{EXTENSION_METADATA_KEY, EXTENSION_NAME, EXTENSION_NAME_K
 use super::call_name::call_name;
 
 /// The name the rewrite gives to a value that tables combine by a function.
-pub(crate) const SIMPLE: &str = "_simple";
+pub const SIMPLE: &str = "_simple";
 const TYPED: &str = "_typed";
 
 #[derive(Debug, PartialEq, Eq, Hash)]

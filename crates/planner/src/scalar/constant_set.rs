@@ -27,7 +27,7 @@ use super::call_name::call_name;
 use aggregates::typing::{self, literal_array, type_of, type_of_literal};
 
 /// The call that holds a list, as text, until its set is made.
-pub(crate) const CONSTANTS: &str = "_constants";
+pub const CONSTANTS: &str = "_constants";
 
 /// The list that an element of IN is.
 pub(crate) fn list_of(item: &Expr) -> Option<&str> {

@@ -28,7 +28,7 @@ const JOIN_GET: &str = "joinGet";
 const JOIN_GET_OR_NULL: &str = "joinGetOrNull";
 
 /// Whether the first two arguments of a function name a table and a column.
-pub(crate) fn asks_table(name: &str) -> bool {
+pub fn asks_table(name: &str) -> bool {
     [JOIN_GET, JOIN_GET_OR_NULL].contains(&name)
 }
 

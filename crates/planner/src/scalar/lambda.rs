@@ -22,11 +22,11 @@ use super::call_name::call_name;
 use aggregates::typing::{argument_type, external, type_of_field};
 
 /// The rewrite puts every body into a call of it; `coercion` takes it out again.
-pub(crate) const BODY: &str = "_lambdaBody";
+pub const BODY: &str = "_lambdaBody";
 
 /// The planner's name of a function that takes a lambda. One that takes the tuples of its one array apart, so that
 /// each of the lambda's parameters is an element, has another.
-pub(crate) fn planned_name(function: &LambdaFunction, apart: bool) -> String {
+pub fn planned_name(function: &LambdaFunction, apart: bool) -> String {
     format!("_{}{}", function.name, if apart { "Apart" } else { "" })
 }
 

@@ -19,9 +19,9 @@ use super::call_name::call_name;
 use aggregates::typing::external;
 
 /// The name the rewrite gives it where the table is read with FINAL in any case.
-pub(crate) const PREWHERE: &str = "_prewhere";
+pub const PREWHERE: &str = "_prewhere";
 /// And where it is if it can be.
-pub(crate) const PREWHERE_IF_FINAL: &str = "_prewhere_if_final";
+pub const PREWHERE_IF_FINAL: &str = "_prewhere_if_final";
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Prewhere {

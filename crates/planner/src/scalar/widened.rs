@@ -17,7 +17,7 @@ use super::call_name::call_name;
 use aggregates::typing::type_of_field;
 
 /// The name the rewrite gives it.
-pub(crate) const WIDENED: &str = "_widened";
+pub const WIDENED: &str = "_widened";
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Widened {

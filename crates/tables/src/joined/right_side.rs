@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
     TableWithJoins, Visit, Visitor,
 };
 use model::{ErrorCode, TableDef};
-use planner::{JoinDefault, Manner};
+use rewrite::{JoinDefault, Manner};
 use sql::TableName;
 use sql::reader::clauses::{Side, Strictness, word_of};
 

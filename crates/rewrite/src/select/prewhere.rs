@@ -7,8 +7,8 @@ use sql::Result;
 use sql::dialect::call;
 use sqlparser::ast::{Expr, Select, TableFactor};
 
-use crate::rewrite::Rewriter;
-use crate::scalar::prewhere::{PREWHERE, PREWHERE_IF_FINAL};
+use crate::Rewriter;
+use planner::words::{PREWHERE, PREWHERE_IF_FINAL};
 
 impl Rewriter {
     /// Takes the condition out of a SELECT.

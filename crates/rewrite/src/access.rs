@@ -7,9 +7,9 @@ use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{AccessExpr, Expr, Ident, Subscript, Value};
 
-use crate::rewrite::Rewriter;
-use crate::rewrite::aliases::resolve;
-use crate::rewrite::using_star::Joined;
+use crate::Rewriter;
+use crate::aliases::resolve;
+use crate::using_star::Joined;
 
 impl Rewriter {
     /// A column; one of ARRAY JOIN is its elements, one of USING that of whichever table has the value.

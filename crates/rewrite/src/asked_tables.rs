@@ -6,9 +6,9 @@
 use sql::dialect::{name_of, plain_args, text, text_of};
 use sqlparser::ast::{BinaryOperator, Expr, Ident};
 
-use crate::rewrite::Rewriter;
-use crate::rewrite::aliases::resolve;
-use crate::scalar::join_get::asks_table;
+use crate::Rewriter;
+use crate::aliases::resolve;
+use planner::words::asks_table;
 
 /// Aliases of aliases that are looked through.
 const ALIASES_MAX: usize = 32;

@@ -12,9 +12,9 @@ use sqlparser::ast::{
     TableFactor, TableWithJoins,
 };
 
+use crate::Rewriter;
+use crate::array_join::nested;
 use crate::manner::JoinDefault;
-use crate::rewrite::Rewriter;
-use crate::rewrite::array_join::nested;
 
 /// `FROM a, b RIGHT JOIN c` as one chain of joins: a comma binds as tightly as JOIN, from the left.
 fn one_chain(from: &mut Vec<TableWithJoins>) {

@@ -14,15 +14,15 @@ use sqlparser::ast::{
     SetExpr, SetOperator, SetQuantifier, TableFactor, WildcardAdditionalOptions,
 };
 
-use crate::rewrite::aliases::{Scope, aggregates, names_column, with_expression};
-use crate::rewrite::distinct::{distinct_first, push_key, with_distinct_on};
-use crate::rewrite::lower::{nested, operation, with_type};
-use crate::rewrite::order::{Column, Place, named_with_tables, position};
-use crate::rewrite::paging::paged;
-use crate::rewrite::recursive::widen;
-use crate::rewrite::unions::with_last;
-use crate::rewrite::weight::SELECT_ELEMENTS;
-use crate::rewrite::{Rewriter, grouping_sets, source, totals, using_star};
+use crate::aliases::{Scope, aggregates, names_column, with_expression};
+use crate::distinct::{distinct_first, push_key, with_distinct_on};
+use crate::lower::{nested, operation, with_type};
+use crate::order::{Column, Place, named_with_tables, position};
+use crate::paging::paged;
+use crate::recursive::widen;
+use crate::unions::with_last;
+use crate::weight::SELECT_ELEMENTS;
+use crate::{Rewriter, grouping_sets, source, totals, using_star};
 
 impl Rewriter {
     /// `outermost`: its columns are the result's, so a clash of names is only a matter of display.

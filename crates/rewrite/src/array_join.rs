@@ -11,8 +11,8 @@ use sqlparser::ast::{
     TableWithJoins, WildcardAdditionalOptions,
 };
 
-use crate::rewrite::Rewriter;
-use crate::rewrite::select::leave_out;
+use crate::Rewriter;
+use crate::select::leave_out;
 
 /// A call of arrayJoin in one SELECT.
 #[derive(Clone)]

@@ -1,7 +1,5 @@
 //! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
 
-use datafusion::common::DataFusionError;
-use functions::FunctionError;
 use model::ErrorCode;
 use model::column_type::quoted;
 use sql::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text, text_of};
@@ -12,21 +10,22 @@ use sqlparser::ast::{
     Ident, NullTreatment, ObjectName, Value,
 };
 
-use crate::aggregate::null_for_empty;
-use crate::lookup::names;
-use crate::rewrite::Rewriter;
-use crate::rewrite::aliases::resolve;
-use crate::rewrite::distinct::counted_by;
-use crate::rewrite::grouping_sets::{GROUPING, present};
-use crate::rewrite::lower::{nested, not, operation};
-use crate::rewrite::windows::{ROW_NUMBERS, in_frame, row_numbers};
-use crate::scalar::adapter::CAST;
-use crate::scalar::attached::SIMPLE;
+use crate::Rewriter;
+use crate::aliases::resolve;
+use crate::distinct::counted_by;
+use crate::grouping_sets::{GROUPING, present};
+use crate::lower::{nested, not, operation};
+use crate::null_for_empty::null_for_empty;
 use crate::time_formats::{takes_format, with_minutes};
+use crate::windows::{ROW_NUMBERS, in_frame, row_numbers};
 use aggregates::combined::COMBINED;
 use aggregates::naming::{self, Aggregate, OverNothing};
 use aggregates::own::PARAMETER_END;
 use aggregates::states;
+use planner::of_function;
+use planner::words::CAST;
+use planner::words::SIMPLE;
+use planner::words::names;
 
 /// The cast that users write, which keeps the zone of a moment.
 const WRITTEN_CAST: &str = "CAST";
@@ -238,17 +237,6 @@ impl Rewriter {
         };
         let message = format!("aggregate function {written} is found {place}");
         Err(SqlError::new(ErrorCode::ILLEGAL_AGGREGATION, message))
-    }
-}
-
-/// What a function refused, as a problem of the statement.
-fn of_function(error: DataFusionError) -> SqlError {
-    match &error {
-        DataFusionError::External(inner) => match inner.downcast_ref::<FunctionError>() {
-            Some(own) => SqlError::new(own.code, own.message.clone()),
-            None => SqlError::bad_arguments(error.to_string()),
-        },
-        _ => SqlError::bad_arguments(error.to_string()),
     }
 }
 

@@ -16,10 +16,10 @@ use sqlparser::ast::{
     visit_expressions,
 };
 
-use crate::rewrite::Rewriter;
-use crate::rewrite::aliases::aggregates;
-use crate::rewrite::fill::Output;
-use crate::rewrite::lower::with_type;
+use crate::Rewriter;
+use crate::aliases::aggregates;
+use crate::fill::Output;
+use crate::lower::with_type;
 
 /// Where an ORDER BY stands.
 #[derive(Clone, Copy, PartialEq)]

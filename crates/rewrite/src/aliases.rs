@@ -11,9 +11,9 @@ use sqlparser::ast::{
     Expr, Ident, ObjectName, OrderBy, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
 };
 
-use crate::rewrite::array_join::Call;
-use crate::rewrite::shown::tables;
-use crate::rewrite::using_star::Joined;
+use crate::array_join::Call;
+use crate::shown::tables;
+use crate::using_star::Joined;
 use aggregates::naming;
 
 /// Aliases of one SELECT, and where the rewrite is inside of it.

@@ -8,6 +8,9 @@
 //! meant: inside its own definition, and in WHERE or inside an aggregate when its definition aggregates.
 
 mod weight;
+mod manner;
+mod time_formats;
+mod null_for_empty;
 mod access;
 mod array_join;
 mod aliases;
@@ -36,8 +39,8 @@ use sql::guard::{guard, guard_expression};
 use sql::{Query, Result, TableFunctionCall};
 use sqlparser::ast::{self, Expr, SetQuantifier};
 
-pub use crate::manner::Manner;
-use crate::rewrite::aliases::Scope;
+use crate::aliases::Scope;
+pub use crate::manner::{JoinDefault, Manner};
 
 /// What a rewrite may know of the session.
 #[derive(Clone, Copy, Debug)]

@@ -9,8 +9,8 @@ use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{BinaryOperator, Expr, Query, SelectItem, SetExpr, TableFactor, Value};
 
-use crate::rewrite::Rewriter;
-use crate::rewrite::lower::{nested, not, operation};
+use crate::Rewriter;
+use crate::lower::{nested, not, operation};
 
 impl Rewriter {
     pub(crate) fn tuple_in(&mut self, parts: Vec<Expr>, mut set: Query, negated: bool) -> Result<Expr> {

@@ -9,9 +9,9 @@ use sqlparser::ast::{
     OrderByKind, OrderByOptions, Select,
 };
 
-use crate::analyzer::marks::DISTINCT_BY;
 use crate::manner::Manner;
-use crate::rewrite::order::{order_key, position};
+use crate::order::{order_key, position};
+use planner::words::DISTINCT_BY;
 
 /// `DISTINCT ON (a, b)` is `LIMIT 1 BY a, b`.
 pub(crate) fn with_distinct_on(select: &mut Select, order: Option<OrderBy>) -> Result<Option<OrderBy>> {

@@ -3,7 +3,7 @@ mod planned;
 
 use sql::{Statement, parse_one};
 
-use crate::rewrite::{RewriteContext, prepare};
+use crate::{RewriteContext, prepare};
 
 fn rewritten(text: &str) -> String {
     let outcome = parse_one(text).and_then(|parsed| match parsed.statement {
@@ -11,7 +11,7 @@ fn rewritten(text: &str) -> String {
             &query,
             &RewriteContext {
                 current_database: "default",
-                manner: crate::rewrite::Manner::default(),
+                manner: crate::Manner::default(),
                 union_default_mode: "",
                 expanded_elements_max: 0,
             },
@@ -134,7 +134,7 @@ fn table_functions_become_tables() {
         &query,
         &RewriteContext {
             current_database: "default",
-            manner: crate::rewrite::Manner::default(),
+            manner: crate::Manner::default(),
             union_default_mode: "",
             expanded_elements_max: 0,
         },

@@ -9,11 +9,11 @@ use sqlparser::ast::{
     WindowFrameBound, WindowSpec, WindowType,
 };
 
-use crate::rewrite::Rewriter;
-use crate::rewrite::calls::{arguments, with_call};
-use crate::rewrite::lower::{nested, operation};
-use crate::rewrite::order::window_key;
-use crate::scalar::adapter::CAST;
+use crate::Rewriter;
+use crate::calls::{arguments, with_call};
+use crate::lower::{nested, operation};
+use crate::order::window_key;
+use planner::words::CAST;
 
 /// The function whose calls count the rows that they were asked for.
 pub(crate) const ROW_NUMBERS: &str = "rowNumberInAllBlocks";

@@ -13,9 +13,9 @@ use sqlparser::ast::{
     TableWithJoins, VisitMut, VisitorMut, visit_relations,
 };
 
-use crate::analyzer::filled::FILLED;
-use crate::rewrite::source::plain_table;
-use crate::scalar::widened::WIDENED;
+use crate::source::plain_table;
+use planner::words::FILLED;
+use planner::words::WIDENED;
 
 /// Gives both sides of a rewritten item of WITH RECURSIVE the same fields.
 pub(crate) fn widen(table: &mut Cte) -> Result<()> {

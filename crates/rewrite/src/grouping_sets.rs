@@ -12,9 +12,9 @@ use sqlparser::ast::{
     Value, VisitMut, VisitorMut, visit_expressions_mut,
 };
 
-use crate::analyzer::filled::FILLED;
-use crate::rewrite::lower::{nested, operation};
+use crate::lower::{nested, operation};
 use aggregates::naming;
+use planner::words::FILLED;
 
 /// The name of the function that tells the left out keys of a row.
 pub(crate) const GROUPING: &str = "grouping";

@@ -12,8 +12,8 @@ use sqlparser::ast::{
     Expr, Ident, Interpolate, InterpolateExpr, OrderByExpr, OrderByOptions, Value, WithFill,
 };
 
-use crate::rewrite::Rewriter;
-use crate::rewrite::order::order_key;
+use crate::Rewriter;
+use crate::order::order_key;
 
 /// A column of the result: the name that is written, the name it has in the plan.
 pub(crate) struct Output<'a> {

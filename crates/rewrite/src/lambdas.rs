@@ -10,9 +10,9 @@ use sqlparser::ast::{
     Expr, Function, Ident, LambdaFunction, LambdaFunctionParameter, LambdaSyntax, OneOrManyWithParens,
 };
 
-use crate::rewrite::Rewriter;
-use crate::rewrite::aliases::resolve;
-use crate::scalar::lambda::{BODY, planned_name};
+use crate::Rewriter;
+use crate::aliases::resolve;
+use planner::words::{BODY, planned_name};
 
 /// What the parameters of one lambda stand for.
 pub(crate) type Frame = Vec<(String, Expr)>;
@@ -136,6 +136,6 @@ impl Rewriter {
         self.frames.push(frame);
         let body = self.value(body);
         self.frames.pop();
-        body.map(crate::rewrite::lower::nested)
+        body.map(crate::lower::nested)
     }
 }

@@ -13,12 +13,12 @@ use sqlparser::ast::{
     UnaryOperator, Value,
 };
 
-use crate::analyzer::marks::USING;
-use crate::chains::grouped;
-use crate::rewrite::Rewriter;
-use crate::rewrite::aliases::resolve;
-use crate::rewrite::weight::level;
-use crate::scalar::constant_set::CONSTANTS;
+use crate::Rewriter;
+use crate::aliases::resolve;
+use crate::weight::level;
+use planner::chains::grouped;
+use planner::words::CONSTANTS;
+use planner::words::USING;
 
 /// Keeps a rewritten operand together where an operator is put around it.
 pub(crate) fn nested(expr: Expr) -> Expr {

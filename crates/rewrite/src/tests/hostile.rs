@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sql::{Statement, next_statement, parse};
 
-use crate::rewrite::{RewriteContext, prepare};
+use crate::{RewriteContext, prepare};
 
 /// Words and marks that make statements, so that random texts get deep into the grammar.
 const WORDS: &[&str] = &[
@@ -96,7 +96,7 @@ fn survives(text: &str) {
             let Statement::Query(query) = parsed.statement else { return };
             let context = RewriteContext {
                 current_database: "default",
-                manner: crate::rewrite::Manner::default(),
+                manner: crate::Manner::default(),
                 union_default_mode: "",
                 expanded_elements_max: 0,
             };

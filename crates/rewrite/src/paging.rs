@@ -7,7 +7,7 @@ use sqlparser::ast::{
     Expr, Fetch, LimitClause, Offset, OrderBy, OrderByKind, Query, Select, SetExpr, Top, TopQuantity,
 };
 
-use crate::rewrite::distinct::push_key;
+use crate::distinct::push_key;
 
 /// The query with a LIMIT in place of FETCH and TOP.
 pub(crate) fn paged(mut query: Query) -> Result<Query> {

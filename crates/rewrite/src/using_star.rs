@@ -12,8 +12,8 @@ use sqlparser::ast::{
     SelectItemQualifiedWildcardKind, TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 
-use crate::analyzer::marks::USING;
-use crate::rewrite::lower::operation;
+use crate::lower::operation;
+use planner::words::USING;
 
 /// The table's name, and the columns of it that USING names.
 type Part = (ObjectName, Vec<Ident>);

@@ -13,13 +13,13 @@ use model::type_arrow::{from_field, to_field};
 use sql::{Statement, parse_one};
 use sqlparser::ast::Statement as AstStatement;
 
-use crate::rewrite::{RewriteContext, prepare};
+use crate::{RewriteContext, prepare};
 
 /// `t(number UInt64, name String)` of three rows.
 fn context() -> SessionContext {
     let mut config = SessionConfig::new().with_target_partitions(2);
     config.options_mut().sql_parser.enable_ident_normalization = false;
-    let base = crate::install::configure(SessionStateBuilder::new()).build();
+    let base = planner::configure(SessionStateBuilder::new()).build();
     let context = SessionContext::new_with_state(
         SessionStateBuilder::new_from_existing(base).with_config(config).build(),
     );
@@ -45,7 +45,7 @@ async fn answer(text: &str) -> String {
         &query,
         &RewriteContext {
             current_database: "default",
-            manner: crate::rewrite::Manner::default(),
+            manner: crate::Manner::default(),
             union_default_mode: "",
             expanded_elements_max: 0,
         },

@@ -9,9 +9,9 @@ use sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Select, SelectItem, SetExpr, Value, VisitMut,
 };
 
-use crate::rewrite::aliases::aggregates;
-use crate::rewrite::grouping_sets::{Filler, keys_of};
-use crate::rewrite::lower::{nested, operation};
+use crate::aliases::aggregates;
+use crate::grouping_sets::{Filler, keys_of};
+use crate::lower::{nested, operation};
 
 /// Takes WITH TOTALS off a GROUP BY; whether it was there.
 pub(crate) fn take(group_by: &mut GroupByExpr) -> bool {

@@ -5,8 +5,8 @@ use model::ErrorCode;
 use sql::{Result, SqlError};
 use sqlparser::ast::{LimitClause, OrderBy, Query, SetExpr, SetOperator, SetQuantifier};
 
-use crate::chains::grouped;
-use crate::rewrite::Rewriter;
+use crate::Rewriter;
+use planner::chains::grouped;
 
 /// Gives the clauses behind a set operation to its last SELECT.
 pub(crate) fn with_last(query: Query) -> Result<Query> {
