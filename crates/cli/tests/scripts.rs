@@ -204,6 +204,11 @@ fn what_people_type_for_clickhouse_local_works() {
 }
 
 #[test]
+fn the_readme_and_the_guide_do_what_they_print() {
+    run_with_binary("json", "pages/pages.py", &[]);
+}
+
+#[test]
 fn odd_and_broken_files_are_read_or_refused() {
     run_with_binary("json", "oracle/odd_files.py", &[]);
 }
