@@ -17,7 +17,8 @@ the three marks:
     .. norun: REASON      not run, and why: it needs a network, a cloud or a build
 
 Everything else is an error, so nothing on a page goes by untested. Ports that pages print are replaced by free ones, and nothing is read
-from the network. Beside that links must lead somewhere, and docs/guide/configuration.md must name every key the binary knows.
+from the network. Beside that links must lead somewhere, docs/guide/configuration.md must name every key the binary knows, and what
+docs/guide/sql.md says is missing (missing.py) must be refused.
 """
 import os
 import re
@@ -30,6 +31,8 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from missing import CODES, MISSING
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs/guide"
@@ -255,6 +258,18 @@ def unnamed_keys(binary):
     return problems
 
 
+def untruth(binary, row):
+    """What is wrong with a row of what the page about SQL says is not there; None if nothing is."""
+    words, statement = row
+    if words not in (GUIDE / "sql.md").read_text():
+        return f"docs/guide/sql.md does not say {words!r}, as tests/pages/missing.py has it"
+    done = subprocess.run([binary, "local", "-q", statement], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    code = re.match(r"Code: (\d+)", done.stderr)
+    if done.returncode and code and int(code[1]) in CODES:
+        return None
+    return f"docs/guide/sql.md says that {words} is not there, but {statement} said {(done.stdout + done.stderr).strip()[:200]!r}"
+
+
 def main():
     if shutil.which("curl") is None or shutil.which("openssl") is None:
         print("SKIPPED pages: curl and openssl are needed\n0 passed, 0 failed")
@@ -264,8 +279,9 @@ def main():
     began = time.monotonic()
     with ThreadPoolExecutor(PAGES_AT_ONCE) as pool:
         results = list(pool.map(lambda path: run_page(binary, path), pages))
-    passed = sum(count for count, _ in results)
-    problems = [problem for _, found in results for problem in found]
+        untruths = list(pool.map(lambda row: untruth(binary, row), [] if sys.argv[2:] else MISSING))
+    passed = sum(count for count, _ in results) + untruths.count(None)
+    problems = [problem for _, found in results for problem in found] + [problem for problem in untruths if problem]
     problems += [problem for path in [*pages, ROOT / "docs/README.md"] for problem in broken_links(path)]
     problems += unnamed_keys(binary) if not sys.argv[2:] else []
     print(*problems, sep="\n", end="\n" * bool(problems))
