@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages for users do what they print: README.md and docs/guide, every command, in order, with the output shown.
+"""The pages for users do what they print: README.md, docs/guide and docs/shared.md, every command, in order, with the output shown.
 
 Usage: pages.py BINARY [PAGE ..]
 
@@ -8,7 +8,7 @@ the three marks:
 
     sh                    run in the page's shell
     sh server             one command, run beside it until the page ends; it is waited for until it prints a line. A second block of
-                          the same command takes the place of the first
+                          the same command and the same `--listen` takes the place of the first
     sh stopped            run when what `sh server` started has ended
     sh fails              must fail
     sql                   statements for the page's server, or for `gristmill local --path ./db` while there is none
@@ -36,8 +36,9 @@ from missing import CODES, MISSING
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs/guide"
-# Ports by their use: HTTP, HTTPS, a store, other servers.
-PORTS = re.compile(r"\b(8123|8443|9090|9500)\b")
+# Ports that pages print, by their use: HTTP, HTTPS, a store, several servers on one machine.
+USED = ("8123", "8443", "9090", "9001", "9002", "9003")
+PORTS = re.compile(rf"\b({'|'.join(USED)})\b")
 PAGE_SECONDS = 180
 # Pages at one time: most of a page is waiting.
 PAGES_AT_ONCE = 3
@@ -59,7 +60,6 @@ stop() { # name
     if [ -n "${servers[$1]:-}" ]; then kill "${servers[$1]}" 2>/dev/null || true; wait "${servers[$1]}" 2>/dev/null || true; unset "servers[$1]"; fi
 }
 stop_all() { for name in "${!servers[@]}"; do stop "$name"; done; }
-trap stop_all EXIT
 """
 WRAPPER = """#!/bin/bash
 case "$1 $*" in
@@ -134,7 +134,8 @@ def step(number, block):
         lines += [f'if [ -n "${{servers[server]:-}}" ]; then gristmill client --queries-file "$outputs/{number}.file"',
                   f'else gristmill local --path ./db --queries-file "$outputs/{number}.file"; fi']
     elif block.option == "server":
-        name = command.split()[1]
+        # Of one address the later block is the only one; several addresses are several servers.
+        name = re.sub(r"\W", "_", "_".join([command.split()[1], *re.findall(r"--listen (\S+)", command)]))
         lines += [f"stop {name}", f'( exec {command}', f') > "$outputs/{number}" 2> "$outputs/{number}.log" &', f"launch {number} {name}"]
     elif block.option == "fails":
         lines += ["set +e", "( set -e", command, ")", "ended=$?; set -e; [ $ended -ne 0 ]"]
@@ -164,7 +165,7 @@ def run_page(binary, path):
         work, outputs, bin_ = base / "work", base / "outputs", base / "bin"
         for folder in (work, outputs, bin_):
             folder.mkdir()
-        ports = dict(zip(("8123", "8443", "9090", "9500"), free_ports(4)))
+        ports = dict(zip(USED, free_ports(len(USED))))
         replaced = lambda text: PORTS.sub(lambda found: str(ports[found[0]]), text)
         wrapper = bin_ / "gristmill"
         wrapper.write_text(WRAPPER.format(binary=binary, port=ports["8123"], store=ports["9090"]))
@@ -275,7 +276,7 @@ def main():
         print("SKIPPED pages: curl and openssl are needed\n0 passed, 0 failed")
         return
     binary = os.path.abspath(sys.argv[1])
-    pages = [ROOT / name for name in sys.argv[2:]] or [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
+    pages = [ROOT / name for name in sys.argv[2:]] or [ROOT / "README.md", ROOT / "docs/shared.md", *sorted(GUIDE.glob("*.md"))]
     began = time.monotonic()
     with ThreadPoolExecutor(PAGES_AT_ONCE) as pool:
         results = list(pool.map(lambda path: run_page(binary, path), pages))
