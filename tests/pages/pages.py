@@ -17,7 +17,7 @@ the three marks:
     .. norun: REASON      not run, and why: it needs a network, a cloud or a build
 
 Everything else is an error, so nothing on a page goes by untested. Ports that pages print are replaced by free ones, and nothing is read
-from the network. Beside that links must lead somewhere, docs/guide/configuration.md must name every key the binary knows, and what
+from the network. Beside that links of all pages must lead somewhere, docs/guide/configuration.md must name every key the binary knows, and what
 docs/guide/sql.md says is missing (missing.py) must be refused.
 """
 import os
@@ -285,7 +285,8 @@ def main():
         untruths = list(pool.map(lambda row: untruth(binary, row), [] if sys.argv[2:] else MISSING))
     passed = sum(count for count, _ in results) + untruths.count(None)
     problems = [problem for _, found in results for problem in found] + [problem for problem in untruths if problem]
-    problems += [problem for path in [*pages, ROOT / "docs/README.md"] for problem in broken_links(path)]
+    written = [path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if path.parent.name != "reference"]
+    problems += [problem for path in (pages if sys.argv[2:] else written) for problem in broken_links(path)]
     problems += unnamed_keys(binary) if not sys.argv[2:] else []
     print(*problems, sep="\n", end="\n" * bool(problems))
     print(f"{len(pages)} pages in {time.monotonic() - began:.0f} s")
