@@ -24,14 +24,20 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
         (function.func, function.params.distinct) = (nothing_of(), false);
         return Ok(Expr::AggregateFunction(function));
     }
-    // argMin and argMax, of rows that have what they are ordered by.
+    // argMin and argMax, of rows that have what they are ordered by: there may be none.
     if let ("any", [by], [of]) = (function.func.name(), &function.params.order_by[..], &types[..])
         && type_of(&by.expr, schema)?.is_nullable()
-        && !of.is_nullable()
-        && can_be_nullable(of)
     {
-        let value = function.params.args.remove(0);
-        function.params.args = vec![cast_to(value, &of.clone().nullable())?];
+        let is_there = Expr::IsNotNull(Box::new(by.expr.clone()));
+        let filter = function.params.filter.take();
+        function.params.filter = Some(Box::new(match filter {
+            Some(filter) => filter.and(is_there),
+            None => is_there,
+        }));
+        if !of.is_nullable() && can_be_nullable(of.value_type()) {
+            let value = function.params.args.remove(0);
+            function.params.args = vec![cast_to(value, &of.value_type().clone().nullable())?];
+        }
     }
     function.params.order_by = sort_keys(function.params.order_by, schema)?;
     check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
@@ -55,10 +61,7 @@ fn is_count(aggregate: &str) -> bool {
 }
 
 fn can_be_nullable(column_type: &ColumnType) -> bool {
-    !matches!(
-        column_type,
-        ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_) | ColumnType::LowCardinality(_)
-    )
+    !matches!(column_type, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
 }
 
 pub(crate) fn types_of(args: &[Expr], schema: &DFSchema) -> Result<Vec<ColumnType>> {
