@@ -6,9 +6,9 @@
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array, UInt64Array};
 use arrow::compute::{cast, take};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, UInt8Type};
 use datafusion::common::DataFusionError;
 use functions::container::{list_of, offsets_of};
 use functions::{Arg, ArgType, Call, FunctionError, ScalarFunction};
@@ -28,7 +28,7 @@ static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
             let types = args.iter().skip(1).map(|arg| element(name, &arg.column_type));
             let types = types.collect::<Result<Vec<_>, _>>()?;
             let written = args.first().and_then(|arg| arg.constant.as_ref());
-            Ok(aggregation(name, written, &types)?.result())
+            Ok(aggregation(name, written, &types)?.aggregation.result())
         }
     };
     vec![
@@ -88,12 +88,45 @@ fn element_of(name: &str, column_type: &ColumnType) -> Result<ColumnType, Functi
     }
 }
 
+/// What a name means.
+struct Named {
+    aggregation: Aggregation,
+    /// The last argument says which rows it is given: `-If` outside of states, which know no condition.
+    is_filtered: bool,
+}
+
+impl Named {
+    /// One value for each run; runs have these lengths and are together as long as the columns.
+    fn over_runs(&self, columns: &[ArrayRef], lengths: &[usize]) -> Result<ArrayRef, FunctionError> {
+        if !self.is_filtered {
+            return self.aggregation.over_runs(columns, lengths).map_err(of_plan);
+        }
+        let Some((condition, columns)) = columns.split_last() else {
+            return self.aggregation.over_runs(columns, lengths).map_err(of_plan);
+        };
+        let condition = cast(condition, &DataType::UInt8)?;
+        let condition = condition.as_primitive::<UInt8Type>();
+        let passes = |row: usize| condition.is_valid(row) && condition.value(row) != 0;
+        let (mut rows, mut own, mut start) = (Vec::new(), Vec::with_capacity(lengths.len()), 0);
+        for length in lengths {
+            let before = rows.len();
+            rows.extend((start..start + length).filter(|row| passes(*row)).map(u64_of));
+            own.push(rows.len() - before);
+            start += length;
+        }
+        let rows = UInt64Array::from(rows);
+        let columns =
+            columns.iter().map(|column| take(column, &rows, None)).collect::<Result<Vec<_>, _>>()?;
+        self.aggregation.over_runs(&columns, &own).map_err(of_plan)
+    }
+}
+
 /// The aggregation of a constant name over arguments of these types.
 fn aggregation(
     function: &str,
     written: Option<&ArrayRef>,
     types: &[ColumnType],
-) -> Result<Aggregation, FunctionError> {
+) -> Result<Named, FunctionError> {
     let text = written.and_then(|constant| cast(constant, &DataType::Utf8View).ok());
     let Some(text) = text.as_ref().and_then(|text| text.as_string_view_opt()?.iter().next()?) else {
         let message = format!("the first argument of {function} must be a constant name");
@@ -104,7 +137,10 @@ fn aggregation(
         let message = format!("{text} is no aggregate function");
         return Err(FunctionError::new(ErrorCode::UNKNOWN_AGGREGATE_FUNCTION, message));
     };
-    let (kind, inner) = match naming::aggregate(&named.function).and_then(|aggregate| aggregate.stateful) {
+    let found = naming::aggregate(&named.function);
+    let is_filtered = found.as_ref().is_some_and(|found| found.filtered && found.stateful.is_some());
+    let types = if is_filtered { unconditional(types, text)? } else { types };
+    let (kind, inner) = match found.and_then(|aggregate| aggregate.stateful) {
         Some((kind, inner)) => (Some(kind), inner.into()),
         None => {
             (None, naming::canonical(&named.function).map_or_else(|| Arc::clone(&named.function), Arc::from))
@@ -118,9 +154,24 @@ fn aggregation(
         _ => StateType { function: inner, parameters: named.parameters.clone(), arguments: types.to_vec() },
     };
     let recipe = Arc::new(Recipe::new(&state).map_err(of_plan)?);
-    match kind {
-        Some(kind) => Ends::new(recipe, kind).map(Aggregation::Stated).map_err(of_plan),
-        None => Ok(Aggregation::Plain(recipe)),
+    let aggregation = match kind {
+        Some(kind) => Ends::new(recipe, kind).map(Aggregation::Stated).map_err(of_plan)?,
+        None => Aggregation::Plain(recipe),
+    };
+    Ok(Named { aggregation, is_filtered })
+}
+
+/// The arguments without the condition behind them.
+fn unconditional<'a>(types: &'a [ColumnType], function: &str) -> Result<&'a [ColumnType], FunctionError> {
+    match types {
+        [own @ .., condition] => match condition.value_type() {
+            ColumnType::UInt8 | ColumnType::Bool => Ok(own),
+            _ => Err(FunctionError::illegal_type(condition, function)),
+        },
+        [] => {
+            let message = format!("{function} needs a condition");
+            Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
+        }
     }
 }
 
@@ -173,7 +224,7 @@ fn initialize(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let aggregation = aggregation(INITIALIZE, Some(&call.args[0].array), &types)?;
     let columns =
         call.args.iter().skip(1).map(|arg| expanded(arg, call.rows)).collect::<Result<Vec<_>, _>>()?;
-    let found = aggregation.over_runs(&columns, &vec![1; call.rows]).map_err(of_plan)?;
+    let found = aggregation.over_runs(&columns, &vec![1; call.rows])?;
     laid_out(found, &to_data_type(call.result_type))
 }
 
@@ -207,7 +258,7 @@ fn elements(call: &Call<'_>, function: &str, first: usize) -> Result<Elements, F
 fn reduce(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let Elements { columns, types, lengths } = elements(call, REDUCE, 1)?;
     let aggregation = aggregation(REDUCE, Some(&call.args[0].array), &types)?;
-    let found = aggregation.over_runs(&columns, &lengths).map_err(of_plan)?;
+    let found = aggregation.over_runs(&columns, &lengths)?;
     laid_out(found, &to_data_type(call.result_type))
 }
 
@@ -223,8 +274,8 @@ fn ranges_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         _ => return Err(wrong()),
     }
     let types = args.iter().skip(2).map(|arg| element_of(RANGES, &arg.column_type));
-    let result =
-        aggregation(RANGES, args[0].constant.as_ref(), &types.collect::<Result<Vec<_>, _>>()?)?.result();
+    let types = types.collect::<Result<Vec<_>, _>>()?;
+    let result = aggregation(RANGES, args[0].constant.as_ref(), &types)?.aggregation.result();
     Ok(ColumnType::Array(Box::new(result)))
 }
 
@@ -262,7 +313,7 @@ fn reduce_in_ranges(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }
     let places = UInt64Array::from(places);
     let gathered = columns.iter().map(|column| take(column, &places, None)).collect::<Result<Vec<_>, _>>()?;
-    let found = aggregation.over_runs(&gathered, &runs).map_err(of_plan)?;
+    let found = aggregation.over_runs(&gathered, &runs)?;
     let ColumnType::Array(element) = call.result_type else { return Err(illegal()) };
     let found = laid_out(found, &to_data_type(element))?;
     Ok(list_of(element, offsets_of(counts), found, None)?)

@@ -21,6 +21,8 @@ use crate::kernel::types::{integer_shape, is_date, is_time};
 enum Way {
     /// The first value up to which the weights reach the level.
     Exact,
+    /// The same of times as floats, which are NaN where nothing weighs anything.
+    Timing,
     /// Between the two values nearest to the level.
     Interpolated,
     /// Between the two nearest of the rows that the weights stand for.
@@ -114,11 +116,14 @@ fn pick(way: Way, group: &Group<'_>, element: &ColumnType) -> Result<ArrayRef, F
     if places.is_empty() && way == Way::Spread && *element == ColumnType::Float64 {
         return Ok(Arc::new(arrow::array::Float64Array::from(vec![f64::NAN; levels.len()])));
     }
+    if places.is_empty() && way == Way::Timing && *element == ColumnType::Float32 {
+        return Ok(Arc::new(arrow::array::Float32Array::from(vec![f32::NAN; levels.len()])));
+    }
     if places.is_empty() {
         return Ok(default_array(element, levels.len()));
     }
     let caster = group.call.caster(CastMode::Strict);
-    if way == Way::Exact {
+    if matches!(way, Way::Exact | Way::Timing) {
         let at = levels.iter().map(|level| u64::try_from(places[exact(&weights, *level)]).ok());
         let taken = take(&value.array, &at.collect::<UInt64Array>(), None)?;
         return Ok(caster.column(&taken, &value.column_type, element)?);
@@ -194,14 +199,14 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
             "The values at levels, between the two nearest by their weights.",
             "quantilesInterpolatedWeighted(0.5, 0.9)(price, amount)",
         ),
-        function("quantileTimingWeighted", Way::Exact, false, float32)
+        function("quantileTimingWeighted", Way::Timing, false, float32)
             .aliases(&["medianTimingWeighted"])
             .doc(
                 "quantileTimingWeighted[(level)](x, weight)",
                 "As quantileExactWeighted, as Float32.",
                 "quantileTimingWeighted(0.9)(time_ms, amount)",
             ),
-        function("quantilesTimingWeighted", Way::Exact, true, float32).doc(
+        function("quantilesTimingWeighted", Way::Timing, true, float32).doc(
             "quantilesTimingWeighted(level, ...)(x, weight)",
             "As quantilesExactWeighted, as Float32.",
             "quantilesTimingWeighted(0.5, 0.9)(time_ms, amount)",
