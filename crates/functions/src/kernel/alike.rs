@@ -12,7 +12,7 @@ use model::{ColumnType, TupleElement};
 use crate::cast::Caster;
 use crate::columns::number::{Number, with_number};
 use crate::error::FunctionError;
-use crate::kernel::types::{integer_shape, is_float, supertype};
+use crate::kernel::types::{compared_supertype, integer_shape, is_float};
 
 /// A column and its type.
 pub(crate) type Typed<'a> = (&'a ArrayRef, &'a ColumnType);
@@ -46,7 +46,7 @@ pub(crate) fn as_numbers(column_type: &ColumnType) -> ColumnType {
 pub(crate) fn number_supertype(types: &[&ColumnType]) -> Result<ColumnType, FunctionError> {
     match types {
         [first, rest @ ..] if rest.iter().all(|other| other == first) => Ok((*first).clone()),
-        _ => supertype(&types.iter().map(|one| as_numbers(one)).collect::<Vec<_>>()),
+        _ => compared_supertype(&types.iter().map(|one| as_numbers(one)).collect::<Vec<_>>()),
     }
 }
 

@@ -98,15 +98,48 @@ fn no_common(a: &ColumnType, b: &ColumnType) -> FunctionError {
     FunctionError::new(ErrorCode::NO_COMMON_TYPE, format!("there is no supertype for types {a}, {b}"))
 }
 
-/// The smallest type that holds values of all the types.
+/// How Decimals meet each other and integers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Decimals {
+    /// As values: in a type that has room for the whole part of each beside the longest fraction.
+    Whole,
+    /// As ClickHouse stores them: the longest fraction in the widest storage among them. What has too many digits then is an
+    /// error of whoever converts it.
+    Stored,
+}
+
+/// The smallest type that holds values of all the types, as ClickHouse has it.
 pub(crate) fn supertype<'a>(
     types: impl IntoIterator<Item = &'a ColumnType>,
+) -> Result<ColumnType, FunctionError> {
+    let types: Vec<&ColumnType> = types.into_iter().collect();
+    let is_decimal = |one: &&ColumnType| matches!(one.value_type(), ColumnType::Decimal { .. });
+    // An integer asks for room beside the longest fraction of all, not only beside that of its neighbour.
+    if types.len() > 2 && types.iter().any(is_decimal) {
+        let plain = types.iter().map(|one| one.value_type()).filter(|one| **one != ColumnType::Nothing);
+        let common = stored_decimal(&plain.collect::<Vec<_>>())?;
+        let nullable = types.iter().any(|one| one.is_nullable());
+        return Ok(if nullable { common.nullable() } else { common });
+    }
+    met(types, Decimals::Stored)
+}
+
+/// The smallest type in which values of all the types can be compared: no Decimal of theirs is too long for it.
+pub(crate) fn compared_supertype<'a>(
+    types: impl IntoIterator<Item = &'a ColumnType>,
+) -> Result<ColumnType, FunctionError> {
+    met(types, Decimals::Whole)
+}
+
+fn met<'a>(
+    types: impl IntoIterator<Item = &'a ColumnType>,
+    decimals: Decimals,
 ) -> Result<ColumnType, FunctionError> {
     let mut common: Option<ColumnType> = None;
     for next in types {
         common = Some(match common {
             None => next.clone(),
-            Some(common) => supertype_of(&common, next)?,
+            Some(common) => supertype_of(&common, next, decimals)?,
         });
     }
     Ok(common.unwrap_or(ColumnType::Nothing))
@@ -136,7 +169,7 @@ pub fn floats_for_integers(types: &[ColumnType]) -> Option<Vec<ColumnType>> {
     Some(types.iter().map(float).collect())
 }
 
-fn supertype_of(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+fn supertype_of(a: &ColumnType, b: &ColumnType, decimals: Decimals) -> Result<ColumnType, FunctionError> {
     if a == b {
         return Ok(a.clone());
     }
@@ -144,13 +177,13 @@ fn supertype_of(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionEr
     let plain = match (a.value_type(), b.value_type()) {
         (ColumnType::Nothing, _) => b.value_type().clone(),
         (_, ColumnType::Nothing) => a.value_type().clone(),
-        (a, b) => plain_supertype(a, b)?,
+        (a, b) => plain_supertype(a, b, decimals)?,
     };
     let nests = matches!(plain, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_));
     Ok(if nullable && !nests { plain.nullable() } else { plain })
 }
 
-fn plain_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+fn plain_supertype(a: &ColumnType, b: &ColumnType, decimals: Decimals) -> Result<ColumnType, FunctionError> {
     use ColumnType as C;
     if a == b {
         return Ok(a.clone());
@@ -167,13 +200,17 @@ fn plain_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Functio
         // The empty array takes the other's elements.
         (C::Array(a), other @ C::Array(_)) if **a == C::Nothing => Ok(other.clone()),
         (other @ C::Array(_), C::Array(b)) if **b == C::Nothing => Ok(other.clone()),
-        (C::Array(a), C::Array(b)) => Ok(C::Array(Box::new(supertype_of(a, b)?))),
+        (C::Array(a), C::Array(b)) => Ok(C::Array(Box::new(supertype_of(a, b, decimals)?))),
         (C::Map(ak, av), C::Map(bk, bv)) => {
-            Ok(C::Map(Box::new(supertype_of(ak, bk)?), Box::new(supertype_of(av, bv)?)))
+            let (key, value) = (supertype_of(ak, bk, decimals)?, supertype_of(av, bv, decimals)?);
+            Ok(C::Map(Box::new(key), Box::new(value)))
         }
         _ if a.is_interval() && b.is_interval() => interval_supertype(a, b),
-        (C::Tuple(x), C::Tuple(y)) if x.len() == y.len() => tuple_supertype(x, y),
-        (C::Decimal { .. }, _) | (_, C::Decimal { .. }) => decimal_supertype(a, b),
+        (C::Tuple(x), C::Tuple(y)) if x.len() == y.len() => tuple_supertype(x, y, decimals),
+        (C::Decimal { .. }, _) | (_, C::Decimal { .. }) => match decimals {
+            Decimals::Whole => whole_decimal(a, b),
+            Decimals::Stored => stored_decimal(&[a, b]),
+        },
         _ if is_float(a) || is_float(b) => float_supertype(a, b),
         _ if any_integer_shape(a).is_some() && any_integer_shape(b).is_some() => integer_supertype(a, b),
         _ => time_supertype(a, b),
@@ -185,10 +222,14 @@ fn interval_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Func
     intervals::finer(a, b).cloned().ok_or_else(|| no_common(a, b))
 }
 
-fn tuple_supertype(a: &[TupleElement], b: &[TupleElement]) -> Result<ColumnType, FunctionError> {
+fn tuple_supertype(
+    a: &[TupleElement],
+    b: &[TupleElement],
+    decimals: Decimals,
+) -> Result<ColumnType, FunctionError> {
     let merge = |(x, y): (&TupleElement, &TupleElement)| {
         let name = if x.name == y.name { x.name.clone() } else { None };
-        Ok(TupleElement { name, column_type: supertype_of(&x.column_type, &y.column_type)? })
+        Ok(TupleElement { name, column_type: supertype_of(&x.column_type, &y.column_type, decimals)? })
     };
     Ok(ColumnType::Tuple(a.iter().zip(b).map(merge).collect::<Result<_, FunctionError>>()?))
 }
@@ -224,7 +265,7 @@ fn float_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Functio
     }
 }
 
-fn decimal_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
+fn whole_decimal(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, FunctionError> {
     let parts = |t: &ColumnType| match t {
         ColumnType::Decimal { precision, scale } => Some((*precision, *scale)),
         other => integer_shape(other).map(|(bytes, _)| (decimal_digits(bytes), 0)),
@@ -233,6 +274,44 @@ fn decimal_supertype(a: &ColumnType, b: &ColumnType) -> Result<ColumnType, Funct
     let scale = s.max(t);
     let whole = (p - s).max(q - t);
     Ok(ColumnType::Decimal { precision: decimal_class(whole + scale), scale })
+}
+
+fn stored_decimal(types: &[&ColumnType]) -> Result<ColumnType, FunctionError> {
+    let (mut scale, mut longest, mut integer) = (0, 0, None);
+    for one in types {
+        match one {
+            ColumnType::Decimal { precision, scale: own } => {
+                (scale, longest) = (scale.max(*own), longest.max(*precision));
+            }
+            other => match integer_shape(other) {
+                Some((bytes, signed)) => integer = integer.max(Some((bytes, !signed))),
+                None => {
+                    let decimal = types.iter().find(|one| matches!(one, ColumnType::Decimal { .. }));
+                    return Err(no_common(decimal.copied().unwrap_or(other), other));
+                }
+            },
+        }
+    }
+    let room = match integer {
+        None => 0,
+        // As in ClickHouse, whose storage of that many bytes holds the integer although its digits are one more.
+        Some((4, false)) if scale == 0 => 9,
+        Some((8, false)) if scale == 0 => 18,
+        Some((8, false)) => scale + 19,
+        Some((bytes, _)) => scale + decimal_digits(bytes),
+    };
+    if room > 76 {
+        return Err(no_common(types[0], types[types.len() - 1]));
+    }
+    // Decimals that differ in their digits alone keep those of the longest.
+    let alike = |one: &&ColumnType| {
+        matches!(one, ColumnType::Decimal { precision, scale: own }
+            if *own == scale && decimal_class(*precision) == decimal_class(longest))
+    };
+    if types.iter().all(alike) {
+        return Ok(ColumnType::Decimal { precision: longest, scale });
+    }
+    Ok(ColumnType::Decimal { precision: decimal_class(longest).max(decimal_class(room)), scale })
 }
 
 /// Digits of an integer of that many bytes.
@@ -303,6 +382,13 @@ mod tests {
             ("Date", "DateTime", "DateTime"),
             ("Date", "Date32", "Date32"),
             ("Decimal(9, 2)", "Decimal(18, 4)", "Decimal(18, 4)"),
+            ("Decimal(9, 3)", "Decimal(9, 2)", "Decimal(9, 3)"),
+            ("Decimal(9, 0)", "Int32", "Decimal(9, 0)"),
+            ("Decimal(9, 0)", "UInt32", "Decimal(18, 0)"),
+            ("Decimal(9, 3)", "Int32", "Decimal(18, 3)"),
+            ("Decimal(18, 0)", "Int64", "Decimal(18, 0)"),
+            ("Decimal(18, 5)", "Int64", "Decimal(38, 5)"),
+            ("Decimal(5, 2)", "Decimal(5, 3)", "Decimal(9, 3)"),
             ("Nullable(UInt8)", "UInt16", "Nullable(UInt16)"),
             ("FixedString(2)", "String", "String"),
             ("Array(UInt8)", "Array(Int8)", "Array(Int16)"),
@@ -319,6 +405,9 @@ mod tests {
             let found = supertype([&parse(a).unwrap(), &parse(b).unwrap()]).unwrap();
             assert_eq!(found.to_string(), common, "{a}, {b}");
         }
+        let three = ["Decimal(9, 0)", "Int32", "Decimal(9, 5)"].map(|name| parse(name).unwrap());
+        assert_eq!(supertype(&three).unwrap().to_string(), "Decimal(18, 5)");
+        assert_eq!(compared_supertype(&three[..2]).unwrap().to_string(), "Decimal(18, 0)");
         for (a, b) in [
             ("UInt64", "Int8"),
             ("String", "UInt8"),

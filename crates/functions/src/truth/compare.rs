@@ -25,7 +25,7 @@ use crate::kernel::alike::number_supertype;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::repeated;
-use crate::kernel::types::{integer_shape, is_float, supertype};
+use crate::kernel::types::{compared_supertype, integer_shape, is_float};
 use crate::time::temporal::ticks;
 use crate::truth::intervals::{self, Meeting};
 use crate::truth::mixed_lists::{self, order_of};
@@ -207,13 +207,13 @@ fn common_type(a: &ColumnType, b: &ColumnType) -> Result<Option<ColumnType>, Fun
             return Ok(None);
         }
         let plain = |t: &ColumnType| if *t == ColumnType::Bool { ColumnType::UInt8 } else { t.clone() };
-        return supertype([&plain(a), &plain(b)]).map(Some).map_err(|_| illegal_types(a, b));
+        return compared_supertype([&plain(a), &plain(b)]).map(Some).map_err(|_| illegal_types(a, b));
     }
     match (a, b) {
         (a, b) if a.is_string() && b.is_string() => Ok(Some(ColumnType::String)),
         (text, other) | (other, text) if text.is_string() => Ok(Some(other.clone())),
         (names, number) | (number, names) if names.enum_values().is_some() && number.is_number() => {
-            supertype([&ColumnType::Int16, number]).map(Some)
+            compared_supertype([&ColumnType::Int16, number]).map(Some)
         }
         (ColumnType::Ipv4, ColumnType::Ipv6) | (ColumnType::Ipv6, ColumnType::Ipv4) => {
             Ok(Some(ColumnType::Ipv6))
