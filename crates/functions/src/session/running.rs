@@ -99,9 +99,18 @@ fn column(call: &Call<'_>, index: usize) -> Result<ArrayRef, FunctionError> {
     expanded(&Arg { array, ..arg.clone() }, call.rows)
 }
 
+/// Rows to a neighbour at most, as in ClickHouse.
+const FARTHEST: u64 = 1 << 30;
+
 /// The value so many rows further on; the default where there is no such row.
 fn neighbor(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (values, offsets) = (column(call, 0)?, call.ints(1)?);
+    if let Some(far) =
+        (0..call.rows).map(|row| offsets.get(row)).find(|offset| offset.unsigned_abs() > FARTHEST)
+    {
+        let message = format!("too large offset {far} in function neighbor");
+        return Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message));
+    }
     let has_default = call.args.len() > 2;
     let defaults = if has_default { column(call, 2)? } else { default_array(call.result_type, 1) };
     let place = |row: usize| {

@@ -16,4 +16,5 @@ pub(crate) mod taken_apart;
 pub(crate) mod using;
 pub(crate) mod window_orders;
 pub(crate) mod drawn;
+pub(crate) mod whole_blocks;
 pub(crate) mod rules;

@@ -25,6 +25,7 @@ use super::filled::{self, FILLED};
 use super::lift::Lift;
 use super::taken_apart::TakenApart;
 use super::using::alike;
+use super::whole_blocks::WholeBlocks;
 use super::window_orders;
 use crate::analyzer::dependencies::Dependencies;
 use crate::coercion::aggregated::typed_aggregate;
@@ -441,5 +442,6 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(DrawnOnce),
         Arc::new(TypeCoercion::new()),
         Arc::new(Dependencies),
+        Arc::new(WholeBlocks),
     ]
 }

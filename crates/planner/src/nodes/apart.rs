@@ -1,10 +1,11 @@
 //! Apart: rows as they come, of which no column is known to determine another.
 //!
 //! DataFusion knows that the keys of a GROUP BY determine its other columns. It goes on believing that of a whole second
-//! GROUP BY over a join that repeats such rows, and takes keys of ORDER BY, keys of groups and joins away. Invariant: conditions
-//! and columns that are not needed pass; the node is gone before there is a physical plan.
+//! GROUP BY over a join that repeats such rows, and takes keys of ORDER BY, keys of groups and joins away. Invariant: columns that
+//! are not needed pass, and conditions unless it stops them; the node is gone before there is a physical plan.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ use super::needed;
 pub struct Apart {
     input: LogicalPlan,
     schema: DFSchemaRef,
+    /// Whether conditions stay above it. A limit passes then.
+    stops: bool,
 }
 
 impl Apart {
@@ -27,13 +30,21 @@ impl Apart {
     /// # Errors
     /// None: the schema is that of the input.
     pub fn over(input: LogicalPlan) -> Result<LogicalPlan> {
-        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Apart::new(input)?) }))
+        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Apart::new(input, false)?) }))
     }
 
-    fn new(input: LogicalPlan) -> Result<Apart> {
+    /// The node over `input`, which no condition passes.
+    ///
+    /// # Errors
+    /// None: the schema is that of the input.
+    pub fn stopping(input: LogicalPlan) -> Result<LogicalPlan> {
+        Ok(LogicalPlan::Extension(Extension { node: Arc::new(Apart::new(input, true)?) }))
+    }
+
+    fn new(input: LogicalPlan, stops: bool) -> Result<Apart> {
         let known = input.schema();
         let schema = DFSchema::clone(known).with_functional_dependencies(FunctionalDependencies::empty())?;
-        Ok(Apart { schema: Arc::new(schema), input })
+        Ok(Apart { schema: Arc::new(schema), input, stops })
     }
 }
 
@@ -77,8 +88,11 @@ impl UserDefinedLogicalNodeCore for Apart {
         Vec::new()
     }
 
-    fn prevent_predicate_push_down_columns(&self) -> std::collections::HashSet<String> {
-        std::collections::HashSet::new()
+    fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
+        if !self.stops {
+            return HashSet::new();
+        }
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -87,7 +101,12 @@ impl UserDefinedLogicalNodeCore for Apart {
 
     fn with_exprs_and_inputs(&self, _exprs: Vec<Expr>, mut inputs: Vec<LogicalPlan>) -> Result<Self> {
         let Some(input) = inputs.pop() else { return internal_err!("rows that stand apart have no input") };
-        Apart::new(input)
+        Apart::new(input, self.stops)
+    }
+
+    /// As in ClickHouse, a neighbour behind the limit is none.
+    fn supports_limit_pushdown(&self) -> bool {
+        self.stops
     }
 
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
