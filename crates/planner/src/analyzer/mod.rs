@@ -17,4 +17,5 @@ pub(crate) mod using;
 pub(crate) mod window_orders;
 pub(crate) mod drawn;
 pub(crate) mod whole_blocks;
+pub(crate) mod elements;
 pub(crate) mod rules;

@@ -21,6 +21,7 @@ use model::type_arrow::to_field;
 
 use super::bags;
 use super::drawn::DrawnOnce;
+use super::elements::Elements;
 use super::filled::{self, FILLED};
 use super::lift::Lift;
 use super::taken_apart::TakenApart;
@@ -436,6 +437,7 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
     vec![
         Arc::new(Lift),
+        Arc::new(Elements),
         Arc::new(ResolveGroupingFunction::new()),
         Arc::new(ClickHouseTypes),
         Arc::new(TakenApart),
