@@ -30,6 +30,7 @@ pub mod all;
 
 pub use all::{all, lookup};
 pub use arithmetic::interval::Stride;
+pub use arrays::subcolumn_type;
 pub use cast::{CastError, CastMode, CastSettings, cast_column, cast_column_with, default_array};
 pub use columns::container;
 pub use conversion::value::shown_type;

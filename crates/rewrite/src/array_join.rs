@@ -12,6 +12,7 @@ use sqlparser::ast::{
 };
 
 use crate::Rewriter;
+use crate::access::{names_in, path_of};
 use crate::select::leave_out;
 
 /// A call of arrayJoin in one SELECT.
@@ -66,7 +67,10 @@ impl Rewriter {
         let mut arrays = vec![];
         for item in select.projection {
             let (expr, name, is_named) = match item {
-                SelectItem::UnnamedExpr(expr) => (expr.clone(), label(&expr), false),
+                SelectItem::UnnamedExpr(expr) => match self.element_path(&expr) {
+                    Some(path) => (expr, path, true),
+                    None => (expr.clone(), label(&expr), false),
+                },
                 SelectItem::ExprWithAlias { expr, alias } => (expr, alias.value, true),
                 other => return Err(SqlError::not_implemented(format!("{other} in ARRAY JOIN"))),
             };
@@ -89,6 +93,13 @@ impl Rewriter {
         }
         self.scope().see_joined();
         Ok(unnested(arrays))
+    }
+
+    /// The path of a part of a column, `c.x`, by which the query goes on calling its elements.
+    fn element_path(&self, array: &Expr) -> Option<String> {
+        let names = names_in(array)?;
+        let names = self.without_table(&names);
+        (names.len() > 1).then(|| path_of(names))
     }
 
     /// The column that stands for `arrayJoin(array)`.

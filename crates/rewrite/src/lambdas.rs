@@ -4,13 +4,14 @@
 //! so that the same expression written twice stays the same expression.
 
 use model::ErrorCode;
-use sql::dialect::{call, name_of, plain_args, text};
+use sql::dialect::{call, name_of, plain_args};
 use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Function, Ident, LambdaFunction, LambdaFunctionParameter, LambdaSyntax, OneOrManyWithParens,
 };
 
 use crate::Rewriter;
+use crate::access::part;
 use crate::aliases::resolve;
 use planner::words::{BODY, planned_name};
 
@@ -66,8 +67,7 @@ impl Rewriter {
     /// `t.name` where t is a parameter: an element of the tuple.
     pub(crate) fn parameter_element(&self, names: &[Ident]) -> Option<Expr> {
         let (first, rest) = names.split_first()?;
-        let element = |tuple: Expr, name: &Ident| call("tupleElement", vec![tuple, text(name.value.clone())]);
-        Some(rest.iter().fold(self.parameter(&first.value)?, element))
+        Some(rest.iter().fold(self.parameter(&first.value)?, part))
     }
 
     /// The lambda that an argument is, or that it names.

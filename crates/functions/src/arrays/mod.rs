@@ -15,10 +15,13 @@ mod reorder;
 mod concat;
 mod ranked;
 mod tuples;
+mod subcolumns;
 mod drawn;
 mod classified;
 
 use crate::kernel::registry::ScalarFunction;
+
+pub use subcolumns::subcolumn_type;
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = build::functions();
@@ -34,6 +37,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(concat::functions());
     out.extend(ranked::functions());
     out.extend(tuples::functions());
+    out.extend(subcolumns::functions());
     out.extend(drawn::functions());
     out.extend(classified::functions());
     out

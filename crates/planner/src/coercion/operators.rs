@@ -151,20 +151,19 @@ impl ExprPlanner for Operators {
             return Ok(PlannerResult::Planned(part));
         }
         let (mut part, mut of) = (column, type_of_field(field));
-        for name in nested_names {
+        for (at, name) in nested_names.iter().enumerate() {
+            let rest = nested_names[at..].join(".");
+            if !has_element(&of, name) && functions::subcolumn_type(&of, &rest).is_some() {
+                let path = Expr::Literal(ScalarValue::from(rest.as_str()), None);
+                return Ok(PlannerResult::Planned(call("getSubcolumn", vec![part, path])?));
+            }
             let args = vec![part, Expr::Literal(ScalarValue::from(name.as_str()), None)];
             // Elements of tuples in arrays are arrays of them.
             part = match of {
                 ColumnType::Array(_) => call("tupleElement", args)?,
                 _ => get_field().call(args),
             };
-            of = match of {
-                ColumnType::Tuple(elements) => elements
-                    .into_iter()
-                    .find(|element| element.name.as_deref() == Some(name))
-                    .map_or(ColumnType::Nothing, |element| element.column_type),
-                array => array,
-            };
+            of = functions::subcolumn_type(&of, name).unwrap_or(ColumnType::Nothing);
         }
         Ok(PlannerResult::Planned(part))
     }
@@ -175,6 +174,15 @@ impl ExprPlanner for Operators {
 
     fn plan_window(&self, expr: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
         aggregate::plan_window(expr)
+    }
+}
+
+/// Whether tuples of a type, or those in arrays, have an element of that name.
+fn has_element(of: &ColumnType, name: &str) -> bool {
+    match of {
+        ColumnType::Tuple(elements) => elements.iter().any(|element| element.name.as_deref() == Some(name)),
+        ColumnType::Array(inner) => has_element(inner, name),
+        _ => false,
     }
 }
 
