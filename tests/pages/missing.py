@@ -38,7 +38,6 @@ MISSING = [
     ("S3Queue", TABLE + "S3Queue"),
     ("MySQL", TABLE + "MySQL('h', 'd', 't', 'u', 'p')"),
     ("PostgreSQL", TABLE + "PostgreSQL('h', 'd', 't', 'u', 'p')"),
-    ("the Replicated forms of the other six are refused", TABLE + "ReplicatedReplacingMergeTree('/x', 'r') ORDER BY a"),
     ("STATISTICS", "CREATE TABLE t (a Int8 STATISTICS(tdigest)) ENGINE = MergeTree ORDER BY a"),
     ("descending keys", TABLE + "MergeTree ORDER BY (a DESC)"),
     ("Window views", "CREATE WINDOW VIEW v AS SELECT 1"),

@@ -145,9 +145,7 @@ impl From<DataFusionError> for Error {
                 Error::new(ErrorKind::Limit, ErrorCode::MEMORY_LIMIT_EXCEEDED, message.clone())
                     .with_hint("raise max_memory_usage, or ask for less at once")
             }
-            DataFusionError::NotImplemented(message) => {
-                Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message.clone())
-            }
+            DataFusionError::NotImplemented(message) => not_implemented(message),
             DataFusionError::SQL(parser, _) => {
                 Error::new(ErrorKind::Syntax, ErrorCode::SYNTAX_ERROR, parser.to_string())
             }
@@ -194,6 +192,23 @@ fn find_ours(error: &DataFusionError) -> Option<Error> {
         current = link.source();
     }
     None
+}
+
+/// DataFusion prints the whole of its plan's expression, which says nothing to who wrote the statement.
+fn not_implemented(message: &str) -> Error {
+    let of = |message: &str| Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message);
+    let Some(expression) = message.strip_prefix("Physical plan does not support logical expression ") else {
+        return of(message);
+    };
+    let subqueries = ["ScalarSubquery", "InSubquery", "Exists", "SetComparison", "OuterReferenceColumn"];
+    if subqueries.iter().any(|kind| expression.starts_with(kind)) {
+        return of("a subquery that names columns of the query around it is not supported in this place")
+            .with_hint("write it as a JOIN, or compare by = in its WHERE");
+    }
+    if expression.starts_with("AggregateFunction") {
+        return of("an aggregate function is not supported in this place").with_hint("compute it in a subquery");
+    }
+    of("this expression is not supported in this place").with_hint("compute it in a subquery")
 }
 
 fn from_schema_error(error: &SchemaError) -> Error {

@@ -3,9 +3,12 @@
 //! Invariant: a script that cannot run here (no Python, no `chdb` package) says so and is not counted as a comparison.
 //! `GRISTMILL_SOAK=1` runs the long amounts. Under `GRISTMILL_MUST_COMPARE=1`, which `cargo xtask` sets, it fails instead.
 
+#![expect(clippy::disallowed_methods, reason = "how long a script took is for who reads the log")]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(name)
@@ -30,6 +33,7 @@ fn can_run(name: &str, modules: &str) -> bool {
 }
 
 fn run(name: &str, arguments: &[String]) {
+    let start = Instant::now();
     let output = Command::new("python3")
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .arg(script(name))
@@ -42,6 +46,8 @@ fn run(name: &str, arguments: &[String]) {
         // Not by a macro, whose lines the harness keeps to itself when a test passes.
         let _ = writeln!(std::io::stderr(), "{name}: {skipped}");
     }
+    // A third of a whole run is spent here: who wants it shorter has to see where.
+    let _ = writeln!(std::io::stderr(), "{name} took {} s", start.elapsed().as_secs());
 }
 
 /// Runs a script that drives the binary, if Python has what it imports.

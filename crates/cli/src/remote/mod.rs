@@ -40,6 +40,8 @@ const USER: HeaderName = HeaderName::from_static("x-clickhouse-user");
 const KEY: HeaderName = HeaderName::from_static("x-clickhouse-key");
 const FORMAT: HeaderName = HeaderName::from_static("x-clickhouse-format");
 const SUMMARY: HeaderName = HeaderName::from_static("x-clickhouse-summary");
+/// Once for each warning.
+const WARNING: HeaderName = HeaderName::from_static("x-gristmill-warning");
 const EXCEPTION_TAG: HeaderName = HeaderName::from_static("x-clickhouse-exception-tag");
 
 /// Where the server is and who asks.
@@ -127,6 +129,7 @@ impl Remote {
             observe(&progress, summary);
         }
         let format = response.headers().get(FORMAT).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let warnings = warnings_of(response.headers());
         let body = body_of(response, running);
         let settings = Arc::new(FormatSettings::default());
         let (schema, stream) = match format.as_deref() {
@@ -144,7 +147,7 @@ impl Remote {
             format: None,
             format_settings: settings,
             outfile: None,
-            warnings: Vec::new(),
+            warnings,
             already_loaded: None,
             progress,
             query_id,
@@ -314,6 +317,12 @@ impl Drop for Running {
 /// 32 hexadecimal digits that nobody else has.
 fn id(random: &Arc<dyn Random>) -> String {
     host::random::uuid_bytes(random.as_ref()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What the server did not do as it was asked. Texts of servers are shown without what a terminal would obey.
+fn warnings_of(headers: &HeaderMap) -> Vec<String> {
+    let texts = headers.get_all(WARNING).iter().filter_map(|value| value.to_str().ok());
+    texts.map(|text| text.replace(char::is_control, "?")).collect()
 }
 
 fn header(what: &str, value: &str) -> Result<HeaderValue, Error> {

@@ -16,13 +16,17 @@ use lexer::escape::quote_name;
 /// Behind ENGINE.
 pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     let mut name = head.name("a table engine")?;
-    if name == "ReplicatedMergeTree" {
-        replicated(head)?;
-        name = "MergeTree".to_owned();
+    let mut has_more = false;
+    if let Some(plain) =
+        name.strip_prefix("Replicated").filter(|plain| *plain == "MergeTree" || is_mode(plain))
+    {
+        has_more = replicated(head, plain)?;
+        name = plain.to_owned();
     }
     if let Some(name) = MODES.iter().find(|known| **known == name) {
+        let arguments = if has_more { rest_of_arguments(head)? } else { mode_arguments(head)? };
         table.engine = Some(TableEngine::MergeTree);
-        table.mode = Some(WrittenMode { engine: name, arguments: mode_arguments(head)? });
+        table.mode = Some(WrittenMode { engine: name, arguments });
         return Ok(());
     }
     let engine = by_name(&name)?;
@@ -104,12 +108,21 @@ const MODES: &[&str] = &[
     "VersionedCollapsingMergeTree",
 ];
 
+fn is_mode(name: &str) -> bool {
+    MODES.contains(&name)
+}
+
 /// The columns between parentheses; a tuple of them is the same as they are.
 fn mode_arguments(head: &mut Head<'_>) -> Result<Vec<Expr>> {
-    let mut arguments = Vec::new();
     if !head.symbol(&Token::LParen) || head.symbol(&Token::RParen) {
-        return Ok(arguments);
+        return Ok(Vec::new());
     }
+    rest_of_arguments(head)
+}
+
+/// Arguments up to the parenthesis that closes them; there is one at least.
+fn rest_of_arguments(head: &mut Head<'_>) -> Result<Vec<Expr>> {
+    let mut arguments = Vec::new();
     loop {
         arguments.push(head.expression()?);
         if !head.symbol(&Token::Comma) {
@@ -119,20 +132,23 @@ fn mode_arguments(head: &mut Head<'_>) -> Result<Vec<Expr>> {
     }
 }
 
-/// `ReplicatedMergeTree('path', 'replica')`: on one node it is the plain engine.
-fn replicated(head: &mut Head<'_>) -> Result<()> {
+/// `Replicated..('path', 'replica')`: on one node it is the plain engine. Whether arguments of that one follow.
+fn replicated(head: &mut Head<'_>, plain: &str) -> Result<bool> {
+    head.warnings.push(format!("Replicated{plain} is {plain} on a single node"));
     let names_replica = *head.token() == Token::LParen
         && matches!(head.token_after(1), Token::SingleQuotedString(_))
         && *head.token_after(2) == Token::Comma
         && matches!(head.token_after(3), Token::SingleQuotedString(_));
     if names_replica {
         (0..4).for_each(|_| head.advance());
+        if is_mode(plain) && head.symbol(&Token::Comma) {
+            return Ok(true);
+        }
         if !head.symbol(&Token::RParen) {
             return Err(head.refuse("ReplicatedMergeTree with more than a path and a replica"));
         }
     }
-    head.warnings.push("ReplicatedMergeTree is MergeTree on a single node".to_owned());
-    Ok(())
+    Ok(false)
 }
 
 fn by_name(name: &str) -> Result<TableEngine> {

@@ -363,7 +363,8 @@ impl<'a> Head<'a> {
         Ok(SettingChange { name, value })
     }
 
-    /// `[ON CLUSTER name]`: the one cluster there is, `default`, is this node.
+    /// `[ON CLUSTER name]`: the one cluster there is, `default`, is this node. Scripts name it by the macro that every server
+    /// of a cluster has.
     pub(crate) fn on_cluster(&mut self) -> Result<()> {
         if self.words(&["ON", "CLUSTER"]) {
             let name = match self.token().clone() {
@@ -371,11 +372,11 @@ impl<'a> Head<'a> {
                 Token::Word(word) => word.value,
                 _ => return Err(self.expected("a cluster's name")),
             };
-            if name != "default" {
+            if name != "default" && name != "{cluster}" {
                 return Err(self.refuse(&format!("ON CLUSTER {name}: the only cluster is default, which")));
             }
             self.advance();
-            self.warnings.push("ON CLUSTER default has no effect on a single node".to_owned());
+            self.warnings.push(format!("ON CLUSTER {name} has no effect on a single node"));
         }
         Ok(())
     }
