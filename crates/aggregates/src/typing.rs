@@ -30,7 +30,8 @@ pub(crate) fn internal(error: DataFusionError) -> FunctionError {
     FunctionError::new(ErrorCode::LOGICAL_ERROR, error.to_string())
 }
 
-fn is_attached(field: &Field) -> bool {
+/// Whether a field says its type of ours.
+pub fn is_attached(field: &Field) -> bool {
     field.metadata().contains_key(EXTENSION_NAME_KEY)
 }
 

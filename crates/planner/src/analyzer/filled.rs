@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::nodes::Asof;
+use aggregates::typing::{is_attached, type_of_field};
 use arrow::array::{Array, ArrayRef, new_empty_array};
 use arrow::compute::{interleave, is_not_null};
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -12,7 +13,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, JoinConstraint, JoinType, Result, TableReference, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, Extension, Join, LogicalPlan, Projection, ReturnFieldArgs, ScalarFunctionArgs,
+    Cast, ColumnarValue, Expr, Extension, Join, LogicalPlan, Projection, ReturnFieldArgs, ScalarFunctionArgs,
     ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use model::ColumnType;
@@ -154,16 +155,18 @@ pub(crate) fn outer_join(plan: LogicalPlan, use_nulls: bool) -> Result<Transform
         JoinType::Full => (true, true),
         _ => return Ok(Transformed::no(LogicalPlan::Join(join))),
     };
-    let columns = join.schema.iter().enumerate().map(|(at, (qualifier, field))| {
+    let inputs = join.left.schema().fields().iter().chain(join.right.schema().fields());
+    let columns = join.schema.iter().zip(inputs).enumerate().map(|(at, ((qualifier, field), input))| {
         let of_left = at < join.left.schema().fields().len();
         let own = Expr::Column(Column::from((qualifier, field)));
-        let nests = matches!(field.data_type(), DataType::List(_) | DataType::Map(..) | DataType::Struct(_));
+        let nests = nests(field);
         let may_miss = !is_nothing(field) && if of_left { left_empty } else { right_empty };
         let value = match partner(&join, &own).filter(|_| of_left && left_empty) {
             // The key of whichever side has a row.
-            Some(other) if right_empty => call(vec![own.clone(), other.clone()]),
+            Some(other) if right_empty => call(vec![with_own_nulls(own.clone(), input), other.clone()]),
             Some(other) => other.clone(),
-            None if may_miss && (!use_nulls || nests) => call(vec![own.clone()]),
+            None if may_miss && !use_nulls && has_nulls(input) => own.clone(),
+            None if may_miss && (!use_nulls || nests) => call(vec![answer(own.clone(), input)]),
             // The type says so, too: keys that ROLLUP leaves out have its default.
             None if may_miss => match type_to_fill(field) {
                 Some(column_type) => said(own.clone(), &column_type.nullable()),
@@ -187,17 +190,43 @@ fn asof_join(step: Extension, use_nulls: bool) -> Result<Transformed<LogicalPlan
         Some(join) if join.keeps_left => join.left_columns(),
         _ => return Ok(Transformed::no(LogicalPlan::Extension(step))),
     };
-    let columns = step.node.schema().iter().enumerate().map(|(at, (qualifier, field))| {
-        let own = Expr::Column(Column::from((qualifier, field)));
-        let nests = matches!(field.data_type(), DataType::List(_) | DataType::Map(..) | DataType::Struct(_));
-        match at >= of_left && !is_nothing(field) && (!use_nulls || nests) {
-            true => named(call(vec![own]), qualifier, field.name()),
-            false => own,
-        }
-    });
+    let inputs = step.node.inputs();
+    let inputs = inputs.iter().flat_map(|input| input.schema().fields());
+    let columns =
+        step.node.schema().iter().zip(inputs).enumerate().map(|(at, ((qualifier, field), input))| {
+            let own = Expr::Column(Column::from((qualifier, field)));
+            let is_filled = if use_nulls { nests(field) } else { !has_nulls(input) };
+            match at >= of_left && !is_nothing(field) && is_filled {
+                true => named(call(vec![answer(own, input)]), qualifier, field.name()),
+                false => own,
+            }
+        });
     let columns = columns.collect();
     let projection = Projection::try_new(columns, Arc::new(LogicalPlan::Extension(step)))?;
     Ok(Transformed::yes(LogicalPlan::Projection(projection)))
+}
+
+/// A column that is not Nullable even where a row has no partner.
+fn nests(field: &Field) -> bool {
+    matches!(field.data_type(), DataType::List(_) | DataType::Map(..) | DataType::Struct(_))
+}
+
+/// A column that is Nullable below the join, also where nothing is attached to say so, as behind CASE: the join makes every
+/// field nullable, so that above it the two kinds look alike.
+fn has_nulls(input: &Field) -> bool {
+    !nests(input) && type_of_field(input).is_nullable()
+}
+
+/// A predicate's answer, as that of IN, as the number that it is in ClickHouse: there is a default of it.
+fn answer(own: Expr, input: &Field) -> Expr {
+    match *input.data_type() == DataType::Boolean && !is_attached(input) {
+        true => said(Expr::Cast(Cast::new(Box::new(own), DataType::UInt8)), &ColumnType::UInt8),
+        false => own,
+    }
+}
+
+fn with_own_nulls(own: Expr, input: &Field) -> Expr {
+    if has_nulls(input) && !is_nothing(input) { said(own, &type_of_field(input)) } else { own }
 }
 
 fn named(value: Expr, qualifier: Option<&TableReference>, name: &str) -> Expr {
