@@ -11,6 +11,7 @@ use sqlparser::ast::{
     Expr, Ident, ObjectName, OrderBy, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
 };
 
+use crate::Rewriter;
 use crate::array_join::Call;
 use crate::shown::tables;
 use crate::using_star::Joined;
@@ -48,6 +49,8 @@ pub(crate) struct Scope {
     joined: BTreeMap<String, Element>,
     /// Those of them that the SELECT lists under this alias.
     joined_aliases: Vec<String>,
+    /// Aliases that `* REPLACE (expr AS name)` gives; inside the definition of one all of them mean columns.
+    replaced: BTreeSet<String>,
 }
 
 /// A column of elements.
@@ -101,7 +104,28 @@ impl Scope {
             }
             ControlFlow::Continue(())
         });
-        inner.iter().try_for_each(|(name, expr)| self.add(name, expr))
+        inner.iter().try_for_each(|(name, expr)| self.add(name, expr))?;
+        select.projection.iter().try_for_each(|item| self.add_replaced(item))
+    }
+
+    /// What a `*` has in the place of a column, the whole SELECT means by the column's name.
+    fn add_replaced(&mut self, item: &SelectItem) -> Result<()> {
+        let (SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options)) = item else {
+            return Ok(());
+        };
+        for element in options.opt_replace.iter().flat_map(|replace| &replace.items) {
+            let name = &element.column_name.value;
+            if !self.aliases.contains_key(name) {
+                self.add(name, &element.expr)?;
+                self.replaced.insert(name.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// The names that `* REPLACE` gives.
+    pub(crate) fn replaced(&self) -> Vec<String> {
+        self.replaced.iter().cloned().collect()
     }
 
     /// Collects the aliases that keys of ORDER BY give.
@@ -134,7 +158,7 @@ impl Scope {
 
     /// The definition a bare name stands for here, if it is not a column's name.
     fn own(&self, name: &str) -> Option<&Expr> {
-        if self.active.iter().any(|active| active == name) {
+        if self.is_active(name) {
             return None;
         }
         let definition = self.aliases.get(name)?;
@@ -178,12 +202,32 @@ impl Scope {
         self.joined.values().filter(|element| !element.in_place).map(|element| element.planned.as_str())
     }
 
+    /// Inside of its own definition, or of another that stands beside it in the REPLACE of a `*`.
+    fn is_active(&self, name: &str) -> bool {
+        let in_star = self.replaced.contains(name);
+        self.active.iter().any(|active| active == name || in_star && self.replaced.contains(active))
+    }
+
     pub(crate) fn enter(&mut self, name: &str) {
         self.active.push(name.to_owned());
     }
 
     pub(crate) fn leave(&mut self) {
         self.active.pop();
+    }
+}
+
+impl Rewriter {
+    /// Rewrites what knows columns by the names that `* REPLACE` gives: FROM those of the tables, ORDER BY those of the result.
+    pub(crate) fn beside_replaced<T>(
+        &mut self,
+        rewrite: impl FnOnce(&mut Rewriter) -> Result<T>,
+    ) -> Result<T> {
+        let replaced = self.scope().replaced();
+        replaced.iter().for_each(|name| self.scope().enter(name));
+        let done = rewrite(self);
+        replaced.iter().for_each(|_| self.scope().leave());
+        done
     }
 }
 
@@ -196,7 +240,7 @@ pub(crate) fn resolve<'a>(scopes: &'a [Scope], name: &str) -> Option<&'a Expr> {
     if let Some(found) = innermost.own(name) {
         return Some(found);
     }
-    if innermost.active.iter().any(|active| active == name) {
+    if innermost.is_active(name) {
         return None;
     }
     scopes.iter().rev().find_map(|scope| scope.with_expressions.get(name))

@@ -40,12 +40,22 @@ pub(crate) struct Column {
 }
 
 impl Rewriter {
+    /// The keys of a SELECT. A column that its `*` replaces is the result's.
+    pub(crate) fn order_of_select(
+        &mut self,
+        order: OrderBy,
+        columns: &[Column],
+        any_star: bool,
+    ) -> Result<OrderBy> {
+        self.beside_replaced(|this| this.order_by(order, columns, Place::Select { any_star }))
+    }
+
     pub(crate) fn order_by(&mut self, order: OrderBy, columns: &[Column], place: Place) -> Result<OrderBy> {
         let (set_operation, mut fills) = (place == Place::BehindSet, vec![]);
         let mut keys: Vec<OrderByExpr> = match order.kind {
             OrderByKind::All(options) => all_keys(columns, place, options),
             OrderByKind::Expressions(keys) => {
-                let (mut lowered, mut filled): (Vec<OrderByExpr>, Vec<Expr>) = (vec![], vec![]);
+                let (mut lowered, mut seen): (Vec<OrderByExpr>, Vec<(Expr, bool)>) = (vec![], vec![]);
                 for key in keys {
                     if is_call_of_all(&key.expr) {
                         lowered.extend(all_keys(columns, place, key.options));
@@ -62,9 +72,7 @@ impl Rewriter {
                         Expr::Identifier(_) if set_operation => key.expr,
                         _ => self.order_expression(key.expr, columns)?,
                     };
-                    if is_filled {
-                        filled_once(&expr, columns, &mut filled)?;
-                    }
+                    filled_once((&expr, is_filled), columns, &mut seen)?;
                     lowered.push(order_key(expr, key.options));
                 }
                 lowered
@@ -183,16 +191,23 @@ fn is_call_of_all(key: &Expr) -> bool {
     matches!(key, Expr::Function(function) if name_of(function) == ORDER_BY_ALL)
 }
 
-/// Refuses a second WITH FILL of what is filled already.
-fn filled_once(key: &Expr, columns: &[Column], filled: &mut Vec<Expr>) -> Result<()> {
+/// Refuses WITH FILL of what is a key before it: it is filled already, or its order leaves nothing to be filled.
+fn filled_once(
+    (key, is_filled): (&Expr, bool),
+    columns: &[Column],
+    seen: &mut Vec<(Expr, bool)>,
+) -> Result<()> {
     let column =
         columns.iter().find(|column| matches!(key, Expr::Identifier(name) if name.value == column.output));
     let value = column.map_or(key, |column| &column.lowered);
-    if filled.contains(value) {
-        let message = format!("{} has WITH FILL twice in ORDER BY: write it once", label(key));
+    if let Some((_, was_filled)) = seen.iter().find(|(before, _)| is_filled && before == value) {
+        let message = match was_filled {
+            true => format!("{} has WITH FILL twice in ORDER BY: write it once", label(key)),
+            false => format!("{} is in ORDER BY with and without WITH FILL: write it once", label(key)),
+        };
         return Err(SqlError::new(ErrorCode::INVALID_WITH_FILL_EXPRESSION, message));
     }
-    filled.push(value.clone());
+    seen.push((value.clone(), is_filled));
     Ok(())
 }
 

@@ -153,7 +153,9 @@ impl Rewriter {
         self.scope().starred = using_star::parts(&select.from);
         self.scope().using = using_star::joined_columns(&mut select);
         let from = std::mem::take(&mut select.from);
-        select.from = from.into_iter().map(|table| self.joined(table)).collect::<Result<_>>()?;
+        select.from = self.beside_replaced(|this| {
+            from.into_iter().map(|table| this.joined(table)).collect::<Result<_>>()
+        })?;
         self.scope().in_where = true;
         let first = self.prewhere(&mut select);
         let second = select.selection.take().map(|filter| self.condition(filter)).transpose();
@@ -175,8 +177,7 @@ impl Rewriter {
         let any_star = columns.iter().any(Option::is_none);
         let columns: Vec<Column> = columns.into_iter().flatten().collect();
         let order = with_distinct_on(&mut select, order)?;
-        let mut order =
-            order.map(|order| self.order_by(order, &columns, Place::Select { any_star })).transpose()?;
+        let mut order = order.map(|order| self.order_of_select(order, &columns, any_star)).transpose()?;
         if let (Some(Distinct::Distinct), Some(order), false) = (&select.distinct, &mut order, any_star)
             && let Some(mark) = distinct_first(order, &outputs_of(&columns))
         {
@@ -306,7 +307,8 @@ impl Rewriter {
             && let Some(replace) = &mut options.opt_replace
         {
             for element in &mut replace.items {
-                element.expr = self.value(element.expr.clone())?;
+                let name = element.column_name.value.clone();
+                element.expr = self.defined(&name, element.expr.clone())?;
             }
         }
         Ok(item)
