@@ -51,7 +51,8 @@ fn is_time_of_day(bytes: &[u8]) -> bool {
         && digits
         && bytes[3] == b':'
         && bytes[6] == b':'
-        && (fraction.is_empty() || fraction[0] == b'.' && fraction[1..].iter().all(u8::is_ascii_digit))
+        && (fraction.is_empty()
+            || fraction.len() > 1 && fraction[0] == b'.' && fraction[1..].iter().all(u8::is_ascii_digit))
 }
 
 /// A moment: seconds since the epoch and nanoseconds after them.

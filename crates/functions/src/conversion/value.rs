@@ -123,7 +123,7 @@ fn element(arg: &ArgType) -> Result<&ColumnType, FunctionError> {
 
 fn transform_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let to = element(&args[2])?;
-    element(&args[1])?;
+    check_nulls(args, to)?;
     let lengths = [&args[1], &args[2]].map(|arg| {
         let lists = arg.constant.as_ref().and_then(|constant| constant.as_list_opt::<i32>().cloned());
         lists.map(|lists| lists.values().len())
@@ -141,6 +141,33 @@ fn transform_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
             format!("transform has no type: {}", error.message),
         )
     })
+}
+
+/// Without a default, what x is and what it becomes are of one type, so that both may be NULL or neither; what cannot be NULL
+/// is not compared with one.
+fn check_nulls(args: &[ArgType], to: &ColumnType) -> Result<(), FunctionError> {
+    let from = element(&args[1])?;
+    let subject = &args[0].column_type;
+    if *subject == ColumnType::Nothing {
+        return Ok(());
+    }
+    let constant = args[1].constant.as_ref().and_then(|constant| constant.as_list_opt::<i32>());
+    let has_null = constant.is_some_and(|lists| lists.values().logical_null_count() > 0);
+    if has_null && !subject.is_nullable() {
+        let code = match from {
+            ColumnType::Nothing => ErrorCode::CANNOT_CONVERT_TYPE,
+            _ => ErrorCode::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN,
+        };
+        return Err(FunctionError::new(code, format!("transform: NULL is no value of type {subject}")));
+    }
+    let is_nullable = to.is_nullable() || *to == ColumnType::Nothing;
+    if args.len() == 3 && is_nullable != subject.is_nullable() {
+        let message = format!(
+            "transform without a default gives values of the type of its first argument, {subject}, not {to}"
+        );
+        return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
+    }
+    Ok(())
 }
 
 fn transform(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {

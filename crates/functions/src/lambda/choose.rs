@@ -17,16 +17,18 @@ use crate::kernel::list::gather;
 use crate::kernel::registry::{FunctionDoc, ScalarFunction};
 use crate::kernel::rows::{expanded, truths};
 
-/// The type of the first array, given that the lambda answers with numbers.
+/// The type of the first array, given that the lambda answers yes or no: 256 is neither 0 nor 1, and a comparison that was
+/// forgotten is found before it chooses wrongly.
 pub(super) fn chosen_type(
     name: &'static str,
     shape: impl Fn(ColumnType) -> ColumnType + Send + Sync + 'static,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync + 'static {
     move |args| {
         if let Some(ColumnType::Array(answer)) = args.first().map(|arg| &arg.column_type) {
-            let plain = answer.value_type();
-            if !plain.is_number() && !matches!(plain, ColumnType::Bool | ColumnType::Nothing) {
-                let message = format!("expression for function {name} must return a number, found {answer}");
+            if !matches!(answer.value_type(), ColumnType::UInt8 | ColumnType::Bool | ColumnType::Nothing) {
+                let message = format!(
+                    "expression for function {name} must return UInt8 or Nullable(UInt8), found {answer}"
+                );
                 return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
             }
         }

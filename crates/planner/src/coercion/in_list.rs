@@ -6,15 +6,15 @@
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
-use functions::SessionValues;
-use model::ColumnType;
+use functions::{FunctionError, SessionValues};
+use model::{ColumnType, ErrorCode};
 
 use super::comparison::{as_predicate, as_value, call_arguments, compare, elements, nests};
 use crate::chains::grouped as balanced;
 use crate::scalar::adapter::call;
 use crate::scalar::constant_set;
 use crate::types::literals::{Purpose, literal_as};
-use aggregates::typing::{literal_of, type_of};
+use aggregates::typing::{external, literal_of, type_of};
 
 /// `expr [NOT] IN (list)`. As in ClickHouse, a value that the type of `expr` cannot hold, and NULL, is in no list.
 pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
@@ -27,8 +27,9 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
     // A set that is given as one array: `x IN {set:Array(UInt8)}`.
     if let [one] = list.as_slice()
         && !matches!(column_type.value_type(), ColumnType::Array(_))
-        && matches!(type_of(one, schema)?, ColumnType::Array(_))
+        && let ColumnType::Array(element) = type_of(one, schema)?
     {
+        check_shapes(&element, &column_type, one)?;
         let found = as_predicate(call("has", vec![one.clone(), expr])?, schema)?;
         return Ok(if negated { Expr::Not(Box::new(found)) } else { found });
     }
@@ -85,6 +86,18 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         other if negated => Expr::Not(Box::new(other)),
         other => other,
     })
+}
+
+/// Refuses to look for a tuple among values that are none, and the other way round. In a constant set such values are passed
+/// over.
+fn check_shapes(element: &ColumnType, asked: &ColumnType, list: &Expr) -> Result<()> {
+    let is_tuple = |of: &ColumnType| matches!(of.value_type(), ColumnType::Tuple(_));
+    let is_known = *element != ColumnType::Nothing && literal_of(list).is_none();
+    if is_known && is_tuple(element) != is_tuple(asked) {
+        let message = format!("there is no supertype for types {element}, {asked}");
+        return Err(external(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message)));
+    }
+    Ok(())
 }
 
 /// No item can be it: that is false, and unknown of NULL.
