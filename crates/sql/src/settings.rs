@@ -11,6 +11,7 @@ mod query;
 mod sources;
 mod table;
 mod value;
+mod bounds;
 mod older;
 
 use std::collections::BTreeMap;
@@ -270,6 +271,7 @@ impl Settings {
             return Ok(None);
         }
         let value = SettingValue::read(def, &change.value)?;
+        bounds::check(def, &value)?;
         let is_default = self.table.rows.get(def.name).is_some_and(|row| row.default == value);
         let is_harmless =
             HARMLESS.iter().any(|(name, harmless)| *name == def.name && value.to_string() == *harmless);

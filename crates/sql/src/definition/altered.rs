@@ -15,11 +15,9 @@ use crate::definition::constraints::{is_constraint, stored_constraint, with_kept
 use crate::definition::kept;
 use crate::definition::keys::modify_order_by;
 use crate::definition::mode::check_summed;
+use crate::definition::table_settings;
 use crate::definition::ttl;
-use crate::settings::Settings;
-use crate::statement::{
-    Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, SettingChange, SettingText,
-};
+use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec};
 use crate::table_text::{COLUMN_TTL, stored_expr};
 use lexer::error::{Result, SqlError};
 
@@ -170,10 +168,9 @@ fn apply(def: &mut TableDef, command: &AlterCommand, added_from: u32) -> Result<
             Ok(())
         }
         AlterCommand::ModifyOrderBy(key) => modify_order_by(def, key, added_from),
-        AlterCommand::ModifySettings(changes) => modify_settings(def, changes),
+        AlterCommand::ModifySettings(changes) => table_settings::modify(def, changes),
         AlterCommand::ResetSettings(names) => {
-            names.iter().for_each(|name| drop_setting(def, name));
-            Ok(())
+            names.iter().try_for_each(|name| table_settings::reset(def, name))
         }
         of_kept => apply_kept(def, of_kept),
     }
@@ -371,6 +368,7 @@ fn check_type(def: &TableDef, column: &ColumnDef, now: &ColumnType, has_default:
     if then == now {
         return Ok(());
     }
+    table_settings::check_indexed(def, column)?;
     if def.mode.columns().contains(&column.id) && !only_adds_names(then, now) {
         return refuse_key(def, column, "change the type of");
     }
@@ -423,30 +421,6 @@ fn remove(column: &mut ColumnDef, what: ColumnProperty) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn modify_settings(def: &mut TableDef, changes: &[SettingChange]) -> Result<()> {
-    let mut checked = Settings::of_table();
-    checked.apply_all(changes)?;
-    for change in changes {
-        match change.value {
-            SettingText::Default => drop_setting(def, &change.name),
-            _ => {
-                let value = checked
-                    .changed()
-                    .find(|(name, _)| *name == change.name)
-                    .map(|(_, value)| value.to_string());
-                // One that is the default is kept as it was written.
-                let value = value.or_else(|| change.value.text().map(str::to_owned)).unwrap_or_default();
-                def.settings.insert(change.name.as_str().into(), value.into());
-            }
-        }
-    }
-    Ok(())
-}
-
-fn drop_setting(def: &mut TableDef, name: &str) {
-    def.settings.remove(name);
 }
 
 fn refuse_key(def: &TableDef, column: &ColumnDef, doing: &str) -> Result<()> {

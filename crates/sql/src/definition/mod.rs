@@ -9,4 +9,5 @@ pub mod ttl;
 pub mod nested;
 mod keys;
 pub mod mode;
+mod table_settings;
 pub mod altered;

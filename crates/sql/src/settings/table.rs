@@ -38,6 +38,7 @@ enable_mixed_granularity_parts  Bool, "1", NoEffect, "Whether granules may have 
 allow_nullable_key              Bool, "1", NoEffect, "Whether keys may be nullable; they always may.";
 allow_dimensions_outside_sorting_key Bool, "0", Obeyed, "Whether AggregatingMergeTree takes columns that are neither in the key nor states; any of their values stays.";
 allow_suspicious_indices        Bool, "0", NoEffect, "Whether an index may repeat a key.";
+alter_column_secondary_index_mode Choice(&["throw", "drop", "rebuild", "compatibility"]), "rebuild", Obeyed, "Whether ALTER may change the type of a column that an index needs; what is kept of an index is made with the rows.";
 ratio_of_defaults_for_sparse_serialization Float, "0.9375", NoEffect, "Share of defaults from which columns are sparse.";
 replace_long_file_name_to_hash  Bool, "1", NoEffect, "Whether long names of column files are hashed.";
 add_minmax_index_for_numeric_columns Bool, "0", NoEffect, "Whether numbers get a skip index; all have statistics.";
