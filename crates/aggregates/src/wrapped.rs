@@ -83,6 +83,12 @@ impl Wrapped {
         })
     }
 
+    /// The first or last of values with lists in them: DataFusion's state of all groups puts lists whose elements have no type
+    /// of ours where a group has no value, and cannot join them with the others.
+    fn is_first_of_lists(&self, args: &AccumulatorArgs<'_>) -> bool {
+        matches!(self.inner.name(), "first_value" | "last_value") && has_list(args.return_field.data_type())
+    }
+
     /// What is averaged exactly.
     fn averaged(&self, args: &AccumulatorArgs<'_>) -> Option<Averaged> {
         let averaged = Averaged::of(self.definition.name, args.expr_fields).filter(|_| !args.is_distinct)?;
@@ -141,6 +147,14 @@ impl Hash for Wrapped {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.definition.name.hash(state);
         self.inner.hash(state);
+    }
+}
+
+fn has_list(layout: &DataType) -> bool {
+    match layout {
+        DataType::List(_) | DataType::Map(..) => true,
+        DataType::Struct(fields) => fields.iter().any(|field| has_list(field.data_type())),
+        _ => false,
     }
 }
 
@@ -249,7 +263,7 @@ impl AggregateUDFImpl for Wrapped {
         }
         self.inner_args(&args).is_ok_and(|args| {
             nested_extreme::order_of(self.definition.name, args.return_field.data_type()).is_some()
-                || self.inner.groups_accumulator_supported(args)
+                || (!self.is_first_of_lists(&args) && self.inner.groups_accumulator_supported(args))
         })
     }
 

@@ -206,7 +206,8 @@ fn not_implemented(message: &str) -> Error {
             .with_hint("write it as a JOIN, or compare by = in its WHERE");
     }
     if expression.starts_with("AggregateFunction") {
-        return of("an aggregate function is not supported in this place").with_hint("compute it in a subquery");
+        return of("an aggregate function is not supported in this place")
+            .with_hint("compute it in a subquery");
     }
     of("this expression is not supported in this place").with_hint("compute it in a subquery")
 }

@@ -342,10 +342,15 @@ impl fmt::Display for EnumValues {
     }
 }
 
+/// Words that would be read as something else where names stand.
+const QUOTED_NAMES: [&str; 11] =
+    ["all", "distinct", "false", "from", "inf", "nan", "null", "select", "table", "true", "values"];
+
 /// The name of a tuple's element and a blank; nothing where it has none.
 fn write_element_name(f: &mut fmt::Formatter<'_>, element: &TupleElement) -> fmt::Result {
     let Some(name) = &element.name else { return Ok(()) };
-    let is_bare = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_bare = is_word && !name.is_empty() && !QUOTED_NAMES.iter().any(|q| q.eq_ignore_ascii_case(name));
     match (is_bare, name.contains('`')) {
         (true, _) => write!(f, "{name} "),
         (false, false) => write!(f, "`{name}` "),

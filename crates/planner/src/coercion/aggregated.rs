@@ -34,10 +34,7 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
             Some(filter) => filter.and(is_there),
             None => is_there,
         }));
-        if !of.is_nullable() && can_be_nullable(of.value_type()) {
-            let value = function.params.args.remove(0);
-            function.params.args = vec![cast_to(value, &of.value_type().clone().nullable())?];
-        }
+        function.params.args = vec![or_null(function.params.args.remove(0), of)?];
     }
     function.params.order_by = sort_keys(function.params.order_by, schema)?;
     check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
@@ -58,6 +55,14 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
 
 fn is_count(aggregate: &str) -> bool {
     aggregate.starts_with("count") || aggregate.starts_with("uniq")
+}
+
+/// A value that may be NULL, which it is where no row has what it is looked for by.
+pub(super) fn or_null(value: Expr, of: &ColumnType) -> Result<Expr> {
+    if of.is_nullable() || !can_be_nullable(of.value_type()) {
+        return Ok(value);
+    }
+    cast_to(value, &of.value_type().clone().nullable())
 }
 
 fn can_be_nullable(column_type: &ColumnType) -> bool {

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 use functions::FunctionError;
 use model::{ColumnType, ErrorCode};
 
-use super::aggregated::{floats, types_of, values};
+use super::aggregated::{floats, or_null, types_of, values};
 use super::branches::{common_type, without_dictionary};
 use super::comparison::cast_to;
 use super::sort_keys::sort_keys;
@@ -29,6 +29,13 @@ const WIDEST_KEY: DataType = DataType::Decimal128(21, 0);
 /// A window function with its arguments and its frame as ClickHouse has them.
 pub(crate) fn typed_window(mut function: WindowFunction, schema: &DFSchema) -> Result<Expr> {
     function.params.args = values(function.params.args, schema)?;
+    if let ("argMin" | "argMax", [of, by]) =
+        (function.fun.name(), types_of(&function.params.args, schema)?.as_slice())
+        && by.is_nullable()
+    {
+        let value = std::mem::replace(&mut function.params.args[0], Expr::Literal(ScalarValue::Null, None));
+        function.params.args[0] = or_null(value, of)?;
+    }
     if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
         check_arguments(func, &types_of(&function.params.args, schema)?)?;
         if takes_floats(func) {

@@ -65,7 +65,7 @@ pub fn element_field(array: &Field) -> Result<Field> {
     match of_array {
         ColumnType::Array(element) => Ok(to_field(array.name(), element)),
         ColumnType::Map(key, value) => {
-            let pair = ColumnType::Tuple(vec![part("key", key), part("value", value)]);
+            let pair = ColumnType::Tuple(vec![part("keys", key), part("values", value)]);
             Ok(to_field(array.name(), &pair))
         }
         _ => {
