@@ -353,6 +353,7 @@ impl Rewriter {
         let position = if self.manner.ignores_positions { None } else { position_of(&key, columns)? };
         let key = match position {
             // Once more, for arrayJoin to know that it is in a key.
+            Some(Column { written, alias: Some(alias), .. }) => self.defined(alias, written.clone()),
             Some(column) => self.value(column.written.clone()),
             None => self.value(key),
         };
