@@ -13,6 +13,7 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 
+use super::join_table::one_of_key::OneOfKeyExec;
 use super::skip::SkipExec;
 use crate::unary::Unary;
 
@@ -51,10 +52,12 @@ fn is_one_stream(plan: &Arc<dyn ExecutionPlan>) -> bool {
     }
 }
 
-/// Whether rows of one stream, of two inputs the second, leave the step in their order. Of OFFSET rules shall not know, lest they move a sort below it.
+/// Whether rows of one stream, of two inputs the second, leave the step in their order. Of OFFSET, and of the row
+/// of a key, rules shall not know, lest they move a sort below it.
 fn keeps_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.is::<CoalescePartitionsExec>()
         || plan.is::<Unary<SkipExec>>()
+        || plan.is::<Unary<OneOfKeyExec>>()
         || plan.maintains_input_order() == [true]
         || is_looked_up(plan)
 }

@@ -68,7 +68,8 @@ impl Step for OneOfKeyExec {
     }
 
     fn keeps_order(&self) -> bool {
-        true
+        // A sort above stays there: below, it would choose which row of a key there is.
+        self.of_key == OfKey::Each
     }
 
     fn execute(
