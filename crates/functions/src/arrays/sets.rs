@@ -180,12 +180,14 @@ fn smallest_integer(elements: &[&ColumnType]) -> Option<ColumnType> {
 }
 
 fn intersect(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let operands = match compared_type(call) {
-        Ok(common) => Operands::of(call, &common)?,
-        Err(_) => Operands::of_whole(call)?,
-    };
     let ColumnType::Array(element) = call.result_type else {
         return Err(FunctionError::illegal_type(call.result_type, "arrayIntersect"));
+    };
+    let operands = match compared_type(call) {
+        // As whole numbers 0 and -0 are one.
+        Ok(common) if integer_shape(element.value_type()).is_some() => Operands::of_numbers(call, &common)?,
+        Ok(common) => Operands::of(call, &common)?,
+        Err(_) => Operands::of_whole(call)?,
     };
     let lists = gather(call, &operands.element, &operands.values, |row, out| {
         let (counts, order) = operands.counted(row);

@@ -7,7 +7,7 @@ use datafusion::logical_expr::{Expr, Operator};
 use functions::SessionValues;
 use model::ColumnType;
 
-use super::comparison::{binary, compare};
+use super::comparison::{asks_around, binary, compare, is_apart, is_float, joins};
 use aggregates::typing::type_of;
 
 pub(crate) fn is_distinction(op: Operator) -> bool {
@@ -38,8 +38,14 @@ fn distinct(
 ) -> Result<Expr> {
     let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
     let (a, b) = (left_type.value_type(), right_type.value_type());
-    // Arrow compares plain numbers as they are, and joins can go by the operator.
-    if a == b || is_plain_number(a) && is_plain_number(b) {
+    // Arrow compares plain numbers as they are, and joins can go by the operator; where no type holds both it would round one.
+    // NaN is distinct from NaN; where one may be NULL, and in joins, it is found.
+    let is_number = |column_type: &ColumnType| is_float(column_type) && !column_type.is_nullable();
+    let may_be_nan = is_number(&left_type)
+        && is_number(&right_type)
+        && !joins(&left, &right)
+        && !asks_around(&left, &right);
+    if !may_be_nan && (a == b || is_plain_number(a) && is_plain_number(b) && !is_apart(a, b)) {
         return Ok(binary(left, op, right));
     }
     if *a == ColumnType::Nothing || *b == ColumnType::Nothing {

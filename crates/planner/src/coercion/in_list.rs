@@ -30,7 +30,12 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         && let ColumnType::Array(element) = type_of(one, schema)?
     {
         check_shapes(&element, &column_type, one)?;
-        let found = as_predicate(call("has", vec![one.clone(), expr])?, schema)?;
+        let found = as_predicate(call("has", vec![one.clone(), expr.clone()])?, schema)?;
+        let found = match column_type.is_nullable() {
+            // NULL is in no array, and unknown.
+            true => unless_null(found, expr),
+            false => found,
+        };
         return Ok(if negated { Expr::Not(Box::new(found)) } else { found });
     }
     let list = match list.as_slice() {
@@ -53,23 +58,19 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
             Some((left, right)) if left.len() == right.len() => elements(left, right, schema, Some(session)),
             _ => compare(expr.clone(), Operator::Eq, item, schema, Some(session)),
         };
-        let mut items = Vec::with_capacity(list.len());
-        for item in list {
-            // NULL is in no list, and neither is a tuple with one.
-            let parts = call_arguments(&item, "tuple").unwrap_or(std::slice::from_ref(&item));
-            let has_null = parts.iter().map(|part| type_of(part, schema)).collect::<Result<Vec<_>>>()?;
-            if !has_null.contains(&ColumnType::Nothing) {
-                items.push(item);
-            }
-        }
+        let (items, may_be_null) = without_nulls(list, schema)?;
         let tests = items.into_iter().map(equal).collect::<Result<Vec<_>>>()?;
         // A tree, since a chain of thousands is as deep.
         let found = balanced(tests, &|left, right| left.or(right));
-        // A tuple with a NULL is in no list, and never NULL itself.
+        // A tuple with a NULL is in no list, and never NULL itself; what is compared with a NULL is just not it.
         match found {
             Some(found) if matches!(column_type, ColumnType::Tuple(_)) && found.nullable(schema)? => {
                 Some(Expr::IsTrue(Box::new(found)))
             }
+            Some(found) if may_be_null && column_type.is_nullable() => {
+                Some(unless_null(Expr::IsTrue(Box::new(found)), expr.clone()))
+            }
+            Some(found) if may_be_null => Some(Expr::IsTrue(Box::new(found))),
             found => found,
         }
     } else {
@@ -98,6 +99,27 @@ fn check_shapes(element: &ColumnType, asked: &ColumnType, list: &Expr) -> Result
         return Err(external(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message)));
     }
     Ok(())
+}
+
+/// The items of which something can be in a list, and whether one of them may be NULL in a row.
+fn without_nulls(list: Vec<Expr>, schema: &DFSchema) -> Result<(Vec<Expr>, bool)> {
+    let (mut items, mut may_be_null) = (Vec::with_capacity(list.len()), false);
+    for item in list {
+        // NULL is in no list, and neither is a tuple with one.
+        let parts = call_arguments(&item, "tuple").unwrap_or(std::slice::from_ref(&item));
+        let types = parts.iter().map(|part| type_of(part, schema)).collect::<Result<Vec<_>>>()?;
+        if !types.contains(&ColumnType::Nothing) {
+            may_be_null |= types.iter().any(ColumnType::is_nullable);
+            items.push(item);
+        }
+    }
+    Ok((items, may_be_null))
+}
+
+/// The answer, unknown where that is NULL.
+fn unless_null(answer: Expr, asked: Expr) -> Expr {
+    let unknown = Expr::Literal(ScalarValue::Boolean(None), None).and(asked.clone().is_null());
+    answer.and(asked.is_not_null()).or(unknown)
 }
 
 /// No item can be it: that is false, and unknown of NULL.

@@ -39,6 +39,8 @@ enum Way {
     Kept,
     /// The set in the type of the left side; what does not fit is NULL.
     Fitted(ColumnType),
+    /// As that, by their digits: Decimals and wide integers have no other conversion that rounds nothing.
+    Written(ColumnType),
     /// The set in a type that has all of its values.
     Set(ColumnType),
     /// The left side in a type.
@@ -54,6 +56,9 @@ fn way(left: &ColumnType, set: &ColumnType) -> Way {
     let bytes = |t: &ColumnType| t.is_address() || t.is_wide_integer();
     match (left, set) {
         _ if left == set || *set == Nothing || *left == Nothing => Way::Kept,
+        (Decimal { .. }, wide) | (wide, Decimal { .. }) if wide.is_wide_integer() => {
+            Way::Written(left.clone())
+        }
         _ if bytes(left) || bytes(set) => Way::Fitted(left.clone()),
         (Bool, other) if other.is_number() => match way(&ColumnType::UInt8, other) {
             Way::Fitted(number) => Way::Both(number.clone(), number),
@@ -115,6 +120,7 @@ fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Resu
     Ok(match way(value_type.value_type(), element_type.value_type()) {
         Way::Kept => (value, element),
         Way::Fitted(to) => (value, fitted(element, &to)?),
+        Way::Written(to) => (value, written(element, &to)?),
         Way::Set(to) => (value, typed(element, element_type, to)?),
         Way::Left(to) => (typed(value, value_type, to)?, element),
         Way::Both(left, set) if is_float(&set) => {
@@ -132,7 +138,7 @@ fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Resu
 /// The set's tuples with elements of the left side's types, where DataFusion would round one; `None` where it would not.
 fn fitting_tuple(tuple: &Expr, pairs: &[(&ColumnType, &ColumnType)]) -> Result<Option<Expr>> {
     let rounds = |(left, set): &(&ColumnType, &ColumnType)| {
-        matches!(way(left.value_type(), set.value_type()), Way::Fitted(_))
+        matches!(way(left.value_type(), set.value_type()), Way::Fitted(_) | Way::Written(_))
     };
     if !pairs.iter().any(rounds) {
         return Ok(None);
@@ -140,7 +146,11 @@ fn fitting_tuple(tuple: &Expr, pairs: &[(&ColumnType, &ColumnType)]) -> Result<O
     let element = |(at, pair): (usize, &(&ColumnType, &ColumnType))| {
         let place = Expr::Literal(ScalarValue::UInt64(Some(model::saturating::u64_of(at + 1))), None);
         let element = call("tupleElement", vec![tuple.clone(), place])?;
-        if rounds(pair) { fitted(element, pair.0.value_type()) } else { Ok(element) }
+        match way(pair.0.value_type(), pair.1.value_type()) {
+            Way::Fitted(to) => fitted(element, &to),
+            Way::Written(to) => written(element, &to),
+            _ => Ok(element),
+        }
     };
     let elements = pairs.iter().enumerate().map(element).collect::<Result<Vec<_>>>()?;
     call("tuple", elements).map(Some)
@@ -150,6 +160,11 @@ fn fitting_tuple(tuple: &Expr, pairs: &[(&ColumnType, &ColumnType)]) -> Result<O
 fn fitted(value: Expr, to: &ColumnType) -> Result<Expr> {
     let to = Expr::Literal(ScalarValue::Utf8View(Some(to.to_string())), None);
     call("accurateCastOrNull", vec![value, to])
+}
+
+/// As [`fitted`], of the digits of the value.
+fn written(value: Expr, to: &ColumnType) -> Result<Expr> {
+    fitted(call("toString", vec![value])?, to)
 }
 
 /// The set with that in the place of its column.
