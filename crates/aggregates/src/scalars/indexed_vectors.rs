@@ -60,7 +60,15 @@ impl Way {
             Way::Multiply if is_ones(one) => Some(other),
             _ => None,
         };
+        // Who is in one vector alone and below zero is neither less nor greater there.
+        let is_asked = |index: &i64| match self {
+            Way::Compare(holds) if !(holds(0, 1) && holds(1, 0)) => {
+                !one.get(index).xor(other.get(index)).is_some_and(|fixed| shape.steps(*fixed) < 0)
+            }
+            _ => true,
+        };
         let made = |index: &i64| match kept {
+            _ if !is_asked(index) => None,
             Some(kept) if one.contains_key(index) && other.contains_key(index) => Some(number(kept, index)),
             _ => self.of_fixed(shape, number(one, index), number(other, index)),
         };
