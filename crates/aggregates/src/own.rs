@@ -22,7 +22,7 @@ use model::type_name::quoted_text;
 use model::{ColumnType, ErrorCode};
 
 use crate::spare::without_spare;
-use crate::typing::{external, literal_of, scalar_at, type_of_field};
+use crate::typing::{external, is_attached, literal_of, scalar_at, type_of_field};
 
 /// Rows of a group collected before they are compacted for the first time.
 const COMPACT_ROWS_MIN: usize = 65_536;
@@ -114,6 +114,12 @@ fn types_of(fields: &[FieldRef]) -> Vec<ColumnType> {
     fields.iter().map(|field| type_of_field(field)).collect()
 }
 
+/// As in [`types_of`], but for whole numbers of the statement's text, which are small.
+fn type_of_number(field: &Field) -> ColumnType {
+    let is_bare = *field.data_type() == DataType::Int64 && !is_attached(field);
+    if is_bare { ColumnType::UInt8 } else { type_of_field(field) }
+}
+
 /// The field of the elements of a state.
 fn element(column_type: &ColumnType) -> FieldRef {
     Arc::new(Field::new_list_field(to_data_type(column_type.value_type()), true))
@@ -141,7 +147,11 @@ impl AggregateUDFImpl for Own {
     }
 
     fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
-        let result = self.function.result_type(&types_of(arg_fields), &self.parameters).map_err(external)?;
+        let result_of = |types: &[ColumnType]| self.function.result_type(types, &self.parameters);
+        // The plan asks before literals have their types, and again when they do.
+        let guessed = || result_of(&arg_fields.iter().map(|field| type_of_number(field)).collect::<Vec<_>>());
+        let result =
+            result_of(&types_of(arg_fields)).or_else(|error| guessed().map_err(|_| external(error)))?;
         Ok(Arc::new(to_field(&self.name, &result)))
     }
 

@@ -7,7 +7,6 @@ mod digest;
 mod exact;
 mod sketch;
 mod steps;
-mod timing;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -25,6 +24,7 @@ use model::saturating::usize_of;
 use model::type_arrow::{from_field, to_data_type, to_field};
 use model::{ColumnType, ErrorCode};
 
+use crate::kernels::timing;
 use crate::typing::{external, scalar_at, type_of_field};
 
 /// Values of a group kept by `quantile`; ClickHouse's reservoir has the same size.

@@ -30,7 +30,7 @@ pub(crate) fn internal(error: DataFusionError) -> FunctionError {
     FunctionError::new(ErrorCode::LOGICAL_ERROR, error.to_string())
 }
 
-/// Whether a field says its type of ours.
+/// Whether the field says which of our types it has; a literal that nobody looked at yet does not.
 pub fn is_attached(field: &Field) -> bool {
     field.metadata().contains_key(EXTENSION_NAME_KEY)
 }

@@ -13,6 +13,7 @@ mod ranks;
 mod association;
 mod shapes;
 mod rounded_quantiles;
+pub(crate) mod timing;
 mod bars;
 
 use std::sync::LazyLock;
@@ -28,6 +29,7 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(association::functions());
     all.extend(shapes::functions());
     all.extend(rounded_quantiles::functions());
+    all.extend(timing::functions());
     all.extend(bars::functions());
     all
 });

@@ -20,7 +20,7 @@ fn is_temporal(column_type: &ColumnType) -> bool {
     matches!(column_type, ColumnType::Date | ColumnType::DateTime { .. })
 }
 
-fn levels(parameters: Parameters<'_>) -> Result<Vec<f64>, FunctionError> {
+pub(super) fn levels(parameters: Parameters<'_>) -> Result<Vec<f64>, FunctionError> {
     let mut levels = Vec::new();
     while let Some(level) = parameters.float(levels.len())? {
         if !(0.0..=1.0).contains(&level) {
@@ -35,14 +35,19 @@ fn levels(parameters: Parameters<'_>) -> Result<Vec<f64>, FunctionError> {
     Ok(levels)
 }
 
-fn element(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
+/// The type of a value at a level, of a value and its weight.
+pub(super) fn element(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
     levels(parameters)?;
-    if let Some(weight) = args.get(1).filter(|weight| bytes_of(weight).is_none()) {
+    let counts = |weight: &&ColumnType| {
+        use ColumnType::{Bool, UInt8, UInt16, UInt32, UInt64};
+        matches!(weight, Bool | UInt8 | UInt16 | UInt32 | UInt64)
+    };
+    if let Some(weight) = args.get(1).filter(|weight| !counts(weight)) {
         return Err(illegal(weight, parameters.function));
     }
     match &args[0] {
         time if is_temporal(time) => Ok(time.clone()),
-        number if bytes_of(number).is_some() => Ok(ColumnType::Float64),
+        number if bytes_of(number).is_some() || *number == ColumnType::Bool => Ok(ColumnType::Float64),
         ColumnType::Float32 | ColumnType::Float64 => Ok(ColumnType::Float64),
         other => Err(illegal(other, parameters.function)),
     }
@@ -62,7 +67,7 @@ fn ordered(value: f64) -> i64 {
 }
 
 /// Values as floats: of times their seconds or days.
-fn values(group: &Group<'_>) -> Result<Vec<f64>, FunctionError> {
+pub(super) fn values(group: &Group<'_>) -> Result<Vec<f64>, FunctionError> {
     let arg = &group.call.args[0];
     if !is_temporal(&arg.column_type) {
         return floats(group, 0);
@@ -71,7 +76,8 @@ fn values(group: &Group<'_>) -> Result<Vec<f64>, FunctionError> {
     Ok(ticks.as_primitive::<UInt64Type>().values().iter().map(|tick| *tick as f64).collect())
 }
 
-fn weights(group: &Group<'_>) -> Result<Option<Vec<u64>>, FunctionError> {
+/// The weights of the rows.
+pub(super) fn weights(group: &Group<'_>) -> Result<Option<Vec<u64>>, FunctionError> {
     let Some(arg) = group.call.args.get(1) else { return Ok(None) };
     let weights = cast_column(&arg.array, &arg.column_type, &ColumnType::UInt64, CastMode::Strict)?;
     Ok(Some(weights.as_primitive::<UInt64Type>().values().to_vec()))
@@ -79,20 +85,18 @@ fn weights(group: &Group<'_>) -> Result<Option<Vec<u64>>, FunctionError> {
 
 fn found(group: &Group<'_>, element: &ColumnType) -> Result<ArrayRef, FunctionError> {
     let (levels, weights) = (levels(group.parameters)?, weights(group)?);
-    let mut counts: BTreeMap<i64, (f64, u64)> = BTreeMap::new();
+    let mut counts: BTreeMap<i64, (f64, u128)> = BTreeMap::new();
     for (row, value) in values(group)?.into_iter().enumerate().filter(|(_, value)| !value.is_nan()) {
         let weight = weights.as_ref().map_or(1, |weights| weights[row]);
-        if weight > 0 {
-            let value = cut(value);
-            counts.entry(ordered(value)).or_insert((value, 0)).1 += weight;
-        }
+        let value = cut(value);
+        counts.entry(ordered(value)).or_insert((value, 0)).1 += u128::from(weight);
     }
-    let total: u64 = counts.values().map(|(_, count)| *count).sum();
-    if total == 0 && is_temporal(element) {
+    let total: u128 = counts.values().map(|(_, count)| *count).sum();
+    if counts.is_empty() && is_temporal(element) {
         return Ok(default_array(element, levels.len()));
     }
     let at = |level: &f64| {
-        let (wanted, mut sum) = (level * total as f64, 0_u64);
+        let (wanted, mut sum) = (level * total as f64, 0_u128);
         let reached = counts.values().find(|(_, count)| {
             sum += count;
             sum as f64 >= wanted

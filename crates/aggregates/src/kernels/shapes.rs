@@ -100,7 +100,9 @@ fn triangles(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Array(element) = group.call.result_type else { return Err(no_points()) };
     let ColumnType::Tuple(elements) = element.as_ref() else { return Err(no_points()) };
     let (x, y) = (measured(group, 0)?, measured(group, 1)?);
-    let mut order: Vec<usize> = (0..x.len()).collect();
+    // What is no number is no point.
+    let mut order: Vec<usize> =
+        (0..x.len()).filter(|place| !x[*place].is_nan() && !y[*place].is_nan()).collect();
     order.sort_by(|a, b| x[*a].total_cmp(&x[*b]));
     let sorted = |values: &[f64]| order.iter().map(|place| values[*place]).collect::<Vec<f64>>();
     let kept = kept(&sorted(&x), &sorted(&y), points_max(group.parameters)?);

@@ -24,17 +24,33 @@ fn result(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     Ok(finalizing(&args[0].column_type)?.result())
 }
 
-/// The states of all rows up to each, merged; of a row that is NULL those before it.
-fn merged(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+/// Bytes of merged states that are kept until they are finished.
+const PENDING_BYTES_MAX: usize = 4 << 20;
+
+/// What the states of all rows up to each come to; of a row that is NULL those before it.
+fn running(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let states = &call.args[0];
     let recipe = Arc::new(recipe_of(&states.column_type, NAME)?);
     let merging = Ends::new(recipe, Kind::MergeState).map(Aggregation::Stated).map_err(of_plan)?;
     let nothing = default_array(&states.column_type, 1);
-    let (mut sofar, mut made) = (Arc::clone(&nothing), Vec::with_capacity(call.rows));
+    let mut done: Vec<ArrayRef> = Vec::new();
+    let (mut sofar, mut pending, mut bytes) = (Arc::clone(&nothing), Vec::new(), 0);
+    let finish = |pending: &mut Vec<ArrayRef>| {
+        let rows = pending.len();
+        let all = concat(
+            &pending.drain(..).collect::<Vec<_>>().iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>(),
+        )?;
+        finalized(all, &states.column_type, rows)
+    };
     let mut before: Option<ArrayRef> = None;
     for row in 0..call.rows {
+        if bytes > PENDING_BYTES_MAX {
+            // States of many values, each with all before it, are larger than what they come to.
+            done.push(finish(&mut pending)?);
+            bytes = 0;
+        }
         if call.args.iter().any(|arg| arg.is_null(row)) {
-            made.push(Arc::clone(&sofar));
+            pending.push(Arc::clone(&sofar));
             continue;
         }
         let key = call.args.get(1).map(|key| key.array.slice(key.row(row), 1));
@@ -48,12 +64,14 @@ fn merged(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         before = key;
         let two = concat(&[sofar.as_ref(), states.array.slice(row, 1).as_ref()])?;
         sofar = merging.over_runs(&[two], &[2]).map_err(of_plan)?;
-        made.push(Arc::clone(&sofar));
+        bytes += sofar.get_array_memory_size();
+        pending.push(Arc::clone(&sofar));
     }
-    if made.is_empty() {
-        return Ok(new_empty_array(&to_data_type(&states.column_type)));
+    if pending.is_empty() {
+        return Ok(new_empty_array(&to_data_type(call.result_type)));
     }
-    Ok(concat(&made.iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())?)
+    done.push(finish(&mut pending)?);
+    Ok(concat(&done.iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())?)
 }
 
 fn accumulate(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
@@ -61,8 +79,7 @@ fn accumulate(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let message = format!("the states of function {NAME} are a constant, which does not accumulate");
         return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
     }
-    let found = finalized(merged(call)?, &call.args[0].column_type, call.rows)?;
-    laid_out(found, &to_data_type(call.result_type))
+    laid_out(running(call)?, &to_data_type(call.result_type))
 }
 
 pub(crate) fn functions() -> Vec<ScalarFunction> {

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array, make_comparator};
 use arrow::compute::{SortOptions, interleave, sort_to_indices, take};
+use arrow::datatypes::DataType;
+use arrow::row::{RowConverter, SortField};
 use model::ColumnType;
+use model::saturating::u64_of;
 
 use super::frequent::different;
 use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
@@ -210,11 +213,8 @@ fn kernel(way: Way, group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     // Of maps every key stays; of arrays those whose sums are all 0 do not.
     let leaves_out =
         matches!(way, Way::Sum | Way::Wrap) && matches!(group.call.result_type, ColumnType::Tuple(_));
-    let order = sort_to_indices(&keys, Some(SortOptions::default()), None)?;
-    let order: UInt64Array = order
-        .values()
-        .iter()
-        .map(|at| u64::from(*at))
+    let order: UInt64Array = in_order(&keys)?
+        .into_iter()
         .filter(|at| !leaves_out || usize::try_from(*at).is_ok_and(|at| any[at]))
         .map(Some)
         .collect();
@@ -237,6 +237,19 @@ fn kernel(way: Way, group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
         }
         other => Err(illegal(other, group.parameters.function)),
     }
+}
+
+/// The places of keys in their order.
+fn in_order(keys: &ArrayRef) -> Result<Vec<u64>, FunctionError> {
+    if !matches!(keys.data_type(), DataType::Null | DataType::Struct(_) | DataType::List(_)) {
+        let order = sort_to_indices(keys, Some(SortOptions::default()), None)?;
+        return Ok(order.values().iter().map(|at| u64::from(*at)).collect());
+    }
+    let converter = RowConverter::new(vec![SortField::new(keys.data_type().clone())])?;
+    let rows = converter.convert_columns(std::slice::from_ref(keys))?;
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by(|one, other| rows.row(*one).cmp(&rows.row(*other)));
+    Ok(order.into_iter().map(u64_of).collect())
 }
 
 fn element_of(list: &ColumnType) -> ColumnType {

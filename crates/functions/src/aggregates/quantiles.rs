@@ -21,8 +21,6 @@ use crate::kernel::types::{integer_shape, is_date, is_time};
 enum Way {
     /// The first value up to which the weights reach the level.
     Exact,
-    /// The same of times as floats, which are NaN where nothing weighs anything.
-    Timing,
     /// Between the two values nearest to the level.
     Interpolated,
     /// Between the two nearest of the rows that the weights stand for.
@@ -116,14 +114,11 @@ fn pick(way: Way, group: &Group<'_>, element: &ColumnType) -> Result<ArrayRef, F
     if places.is_empty() && way == Way::Spread && *element == ColumnType::Float64 {
         return Ok(Arc::new(arrow::array::Float64Array::from(vec![f64::NAN; levels.len()])));
     }
-    if places.is_empty() && way == Way::Timing && *element == ColumnType::Float32 {
-        return Ok(Arc::new(arrow::array::Float32Array::from(vec![f32::NAN; levels.len()])));
-    }
     if places.is_empty() {
         return Ok(default_array(element, levels.len()));
     }
     let caster = group.call.caster(CastMode::Strict);
-    if matches!(way, Way::Exact | Way::Timing) {
+    if way == Way::Exact {
         let at = levels.iter().map(|level| u64::try_from(places[exact(&weights, *level)]).ok());
         let taken = take(&value.array, &at.collect::<UInt64Array>(), None)?;
         return Ok(caster.column(&taken, &value.column_type, element)?);
@@ -148,10 +143,7 @@ fn function(
             return Err(FunctionError::bad_argument("a value and a weight are needed"));
         };
         let fits = value.is_number() || way != Way::Interpolated && (is_date(value) || is_time(value));
-        let is_weight = match way {
-            Way::Spread => integer_shape(weight).is_some_and(|(_, signed)| !signed),
-            _ => weight.is_integer(),
-        };
+        let is_weight = integer_shape(weight).is_some_and(|(_, signed)| !signed);
         if !fits || !is_weight {
             return Err(illegal(if fits { weight } else { value }, parameters.function));
         }
@@ -170,8 +162,6 @@ fn function(
 
 pub(super) fn functions() -> Vec<AggregateFunction> {
     let same: fn(&ColumnType) -> ColumnType = ColumnType::clone;
-    let float32: fn(&ColumnType) -> ColumnType =
-        |value| if value.is_number() { ColumnType::Float32 } else { value.clone() };
     let measured: fn(&ColumnType) -> ColumnType = |value| match value {
         number if number.is_number() && !matches!(number, ColumnType::Decimal { .. }) => ColumnType::Float64,
         other => other.clone(),
@@ -198,18 +188,6 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
             "quantilesInterpolatedWeighted(level, ...)(x, weight)",
             "The values at levels, between the two nearest by their weights.",
             "quantilesInterpolatedWeighted(0.5, 0.9)(price, amount)",
-        ),
-        function("quantileTimingWeighted", Way::Timing, false, float32)
-            .aliases(&["medianTimingWeighted"])
-            .doc(
-                "quantileTimingWeighted[(level)](x, weight)",
-                "As quantileExactWeighted, as Float32.",
-                "quantileTimingWeighted(0.9)(time_ms, amount)",
-            ),
-        function("quantilesTimingWeighted", Way::Timing, true, float32).doc(
-            "quantilesTimingWeighted(level, ...)(x, weight)",
-            "As quantilesExactWeighted, as Float32.",
-            "quantilesTimingWeighted(0.5, 0.9)(time_ms, amount)",
         ),
         function("quantileExactWeightedInterpolated", Way::Spread, false, measured)
             .aliases(&["medianExactWeightedInterpolated"])

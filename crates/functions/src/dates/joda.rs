@@ -71,7 +71,10 @@ fn letter(letter: char, count: usize, locals: &Locals, row: usize, out: &mut Str
     let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
     let name = |name: &'static str, least: usize| if count < least { &name[..3] } else { name };
     let number = match letter {
-        'G' => return out.write_str(if date.year > 0 { "AD" } else { "BC" }),
+        'G' => {
+            let names = if count < 4 { ["BC", "AD"] } else { ["Before Christ", "Anno Domini"] };
+            return out.write_str(names[usize::from(date.year > 0)]);
+        }
         'a' => return out.write_str(if hour < 12 { "AM" } else { "PM" }),
         'E' => return out.write_str(name(weekday_name(day_of_week(day)), 4)),
         'M' if count > 2 => return out.write_str(name(month_name(date.month), 4)),
