@@ -6,6 +6,7 @@ pub(crate) mod elsewhere;
 pub(crate) mod spreading;
 mod named;
 pub(crate) mod select;
+pub(crate) mod constant_calls;
 pub(crate) mod kill;
 pub(crate) mod load_source;
 pub(crate) mod show;

@@ -140,7 +140,7 @@ async fn plan_chosen(
 }
 
 /// The query with values in the place of all arguments of table functions that have to be computed, if there are any.
-async fn with_computed(
+pub(crate) async fn with_computed(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     query: &sql::Query,

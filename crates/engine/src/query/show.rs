@@ -19,6 +19,7 @@ use sql::{Created, Described, ExistsKind, NameFilter, Settings, Show, TableName}
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
+use crate::query::constant_calls::constant_call;
 use crate::query::select::{self, plan};
 use crate::resolve::calls::{Wanted, resolve_calls};
 use crate::resolve::query_functions::query_of_call;
@@ -259,7 +260,7 @@ pub(crate) async fn describe(
                 let planned = plan(services, execution, &sql::Query::from(Box::new(query)), None).await?;
                 return shown(execution, of_schema(&*planned.result_schema()?));
             }
-            let call = sql::table_function_call(call)?;
+            let call = constant_call(services, execution, call).await?;
             let resolved =
                 resolve_calls(services, execution, std::slice::from_ref(&call), None, &Wanted::default())
                     .await?;

@@ -68,13 +68,13 @@ pub(crate) async fn resolve_calls(
 ) -> Result<Resolved, Error> {
     let mut resolved = Resolved::default();
     for call in calls {
-        match table_of(services, execution, call)? {
+        let types = wanted.types.get(&call.placeholder).cloned().unwrap_or_default();
+        match table_of(services, execution, call, &types)? {
             Some(table) => {
                 resolved.tables.insert(call.placeholder.clone(), table);
             }
             None => {
                 let files = wanted.files.get(&call.placeholder).cloned().unwrap_or_default();
-                let types = wanted.types.get(&call.placeholder).cloned().unwrap_or_default();
                 let table = resolve_files(services, execution, call, known, (files, types.clone())).await?;
                 let title = masked_urls(&source_call(call).masked());
                 let asked = asked_columns(&table, &types, &wanted.defaults);

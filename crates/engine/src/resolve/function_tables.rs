@@ -1,7 +1,6 @@
-//! Table functions whose rows come from nowhere outside: what each is, and its table.
+//! Table functions whose rows come from nowhere outside: the table of each.
 //!
-//! Invariant: [`TABLE_FUNCTIONS`] is the one list of table functions; `system.table_functions` shows it. Must not know:
-//! files, buckets.
+//! Invariant: what is none of them is left to others. Must not know: files, buckets.
 
 use std::sync::Arc;
 
@@ -14,66 +13,11 @@ use model::{ColumnType, ErrorCode};
 use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
 use physical::provider::random_rows::{RandomRows, random_table};
 use sql::{CallArgument, CallValue, TableFunctionCall};
+use stores::WantedTypes;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::resolve::format_table::format_table;
-
-/// One table function.
-pub(crate) struct TableFunction {
-    pub name: &'static str,
-    pub description: &'static str,
-    /// Reads nothing outside of the database.
-    pub is_internal: bool,
-}
-
-const fn outside(name: &'static str, description: &'static str) -> TableFunction {
-    TableFunction { name, description, is_internal: false }
-}
-
-const fn internal(name: &'static str, description: &'static str) -> TableFunction {
-    TableFunction { name, description, is_internal: true }
-}
-
-/// Every table function, by name.
-pub(crate) const TABLE_FUNCTIONS: &[TableFunction] = &[
-    outside(
-        "azureBlobStorage",
-        "Reads and writes objects of an Azure container: azureBlobStorage(connection, container, path[, ..]).",
-    ),
-    outside("azureBlobStorageCluster", "As azureBlobStorage, read by all servers of a shared root."),
-    outside("file", "Reads and writes local files: file(path[, format[, structure[, compression]]])."),
-    outside("fileCluster", "As file: its files are on one machine."),
-    internal("format", "Rows of a text in some format: format(name[, structure], data)."),
-    outside(
-        "gcs",
-        "Reads and writes objects of a Google bucket: gcs(url[, key, secret][, format[, structure[, compression]]]).",
-    ),
-    internal(
-        "generateRandom",
-        "Rows of random values without an end: generateRandom(structure[, seed[, max_string_length[, max_array_length]]]).",
-    ),
-    internal("generateSeries", "Another spelling of generate_series."),
-    internal(
-        "generate_series",
-        "Numbers from the first to the last, both included: generate_series(start, stop[, step]).",
-    ),
-    internal("merge", "Rows of all tables whose names match: merge([database,] regular_expression)."),
-    internal("null", "A table without rows that takes any: null(structure)."),
-    internal("numbers", "Numbers from 0 or an offset: numbers(count), numbers(offset, count[, step])."),
-    internal("numbers_mt", "As numbers."),
-    outside(
-        "s3",
-        "Reads and writes objects of an S3 bucket: s3(url[, key, secret][, format[, structure[, compression]]]).",
-    ),
-    outside("s3Cluster", "As s3, read by all servers of a shared root."),
-    outside("url", "Reads what an HTTP server answers, and writes to it: url(url[, format[, structure]])."),
-    outside("urlCluster", "As url, read by all servers of a shared root."),
-    internal("values", "The rows given: values(structure, (..), ..)."),
-    internal("view", "A query as a table: view(SELECT ..)."),
-    internal("zeros", "So many rows of 0: zeros(count)."),
-    internal("zeros_mt", "As zeros."),
-];
 
 /// Longest text and list of `generateRandom`, unless told: ClickHouse's.
 const RANDOM_LENGTH: u64 = 10;
@@ -83,13 +27,14 @@ pub(crate) fn table_of(
     services: &Services,
     execution: &Execution,
     call: &TableFunctionCall,
+    wanted: &WantedTypes,
 ) -> Result<Option<Arc<dyn TableProvider>>, Error> {
     Ok(Some(match call.name.to_ascii_lowercase().as_str() {
         "numbers" | "numbers_mt" | "zeros" | "zeros_mt" => {
             numbers_table(number_range(call)?, &execution.progress.source)?
         }
         "generate_series" | "generateseries" => numbers_table(series(call)?, &execution.progress.source)?,
-        "generaterandom" => random_table(random_rows(&services.host, call)?)?,
+        "generaterandom" => random_table(random_rows(&services.host, call, wanted)?)?,
         "format" => format_table(services, execution, call)?,
         "null" => {
             let fields: Vec<_> =
@@ -127,16 +72,19 @@ fn unsigned(argument: &CallArgument) -> Option<u64> {
     }
 }
 
-fn random_rows(host: &Host, call: &TableFunctionCall) -> Result<RandomRows, Error> {
+/// Without a structure, in an INSERT of all its columns, they are those of the table.
+fn random_rows(host: &Host, call: &TableFunctionCall, wanted: &WantedTypes) -> Result<RandomRows, Error> {
     let wrong = || {
         let message = "table function generateRandom takes a structure, and then a seed, the longest text and the \
-                       longest list as numbers";
+                       longest list as numbers; a structure may be left out in INSERT .. SELECT * FROM generateRandom()";
         Error::new(ErrorKind::BadInput, ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
     };
-    let [CallArgument { name: None, value: CallValue::Text(structure) }, numbers @ ..] =
-        call.arguments.as_slice()
-    else {
-        return Err(wrong());
+    let (columns, numbers) = match call.arguments.as_slice() {
+        [CallArgument { name: None, value: CallValue::Text(structure) }, numbers @ ..] => {
+            (sources::schema::structure::parse(structure)?, numbers)
+        }
+        numbers if wanted.whole => (wanted.columns.clone(), numbers),
+        _ => return Err(wrong()),
     };
     let number = |at: usize| match numbers.get(at) {
         None => Ok(None),
@@ -149,7 +97,7 @@ fn random_rows(host: &Host, call: &TableFunctionCall) -> Result<RandomRows, Erro
         return Err(wrong());
     }
     Ok(RandomRows {
-        columns: sources::schema::structure::parse(structure)?,
+        columns,
         seed: number(0)?.unwrap_or_else(|| host::random::u64(host.random.as_ref())),
         text_bytes_max: number(1)?.unwrap_or(RANDOM_LENGTH),
         array_length_max: number(2)?.unwrap_or(RANDOM_LENGTH),
@@ -184,7 +132,12 @@ fn number_range(call: &TableFunctionCall) -> Result<NumberRange, Error> {
         _ => {
             let message =
                 format!("table function {} takes one to three constant unsigned numbers", call.name);
-            return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
+            // Of a step of 0, and of an offset of zeros(), it is no matter of types.
+            let code = match numbers {
+                None => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                Some(_) => ErrorCode::BAD_ARGUMENTS,
+            };
+            return Err(Error::new(ErrorKind::BadInput, code, message));
         }
     };
     Ok(NumberRange { start, count, step, column: if zeros { ZERO } else { "number" } })

@@ -17,6 +17,7 @@ use crate::context::services::Services;
 use crate::export::write;
 use crate::insert::into_table;
 use crate::mutate::overwrite;
+use crate::query::constant_calls::constant_call;
 use crate::resolve::function_tables::null_columns;
 use crate::resolve::materialized::destination_of;
 use crate::resolve::merged::{behind, destination};
@@ -37,7 +38,7 @@ pub(crate) async fn run(
     let name = match &insert.target {
         InsertTarget::Table(name) => name,
         InsertTarget::Function(function) => {
-            let call = sql::table_function_call(function)?;
+            let call = constant_call(services, execution, function).await?;
             if call.name.eq_ignore_ascii_case("null") {
                 return Box::pin(into_null(services, execution, insert, &call, text, body)).await;
             }

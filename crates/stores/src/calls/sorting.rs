@@ -141,6 +141,12 @@ impl<'a> Sorting<'a> {
             }
         }
         let collection = match positional.first() {
+            // `file(rows.csv)`: a path without quotes.
+            Some((word, ArgumentValue::Word(_)))
+                if family == Family::File && word.contains('.') && collections.get(word).is_none() =>
+            {
+                None
+            }
             Some((word, ArgumentValue::Word(_))) => Some(self.collection(word, collections)?),
             _ => None,
         };

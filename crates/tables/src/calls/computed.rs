@@ -1,7 +1,8 @@
 //! Arguments of table functions that have to be computed: `numbers(toUInt64(5))`, `file(concat(a, '.csv'))`.
 //!
 //! Invariant: only calls of scalar functions and operators over constants are computed, each as a SELECT of its own before
-//! the query is planned; names, and calls that mean something to the table function (`headers(..)`), stay as they are.
+//! the query is planned; names, and calls that mean something to the table function (`headers(..)`), stay as they are. A call
+//! outside of a query, as INSERT INTO FUNCTION has it, is computed as one that a query reads.
 
 use std::ops::ControlFlow;
 
@@ -10,8 +11,8 @@ use boundary::error::{Error, ErrorKind};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, ObjectName, Query, SelectItem, SetExpr, TableFactor,
-    VisitMut, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, SelectItem,
+    SetExpr, TableFactor, TableFunctionArgs, VisitMut, VisitorMut,
 };
 use model::ErrorCode;
 use sql::dialect::name_of;
@@ -21,7 +22,46 @@ const OWN_ARGUMENTS: &[&str] = &["view", "values"];
 
 /// Calls that are arguments themselves.
 const MEANT_AS_THEY_ARE: &[&str] =
-    &["headers", "extra_credentials", "equals", "tuple", "array", "currentDatabase", "REGEXP", "COLUMNS"];
+    &["headers", "extra_credentials", "equals", "tuple", "array", "REGEXP", "COLUMNS"];
+/// Of `merge(currentDatabase(), ..)`, too.
+const CURRENT_DATABASE: &[&str] = &["currentDatabase", "database"];
+
+/// `SELECT * FROM call`, in which its arguments can be computed; `None` where there are none to compute.
+///
+/// # Errors
+/// It has no list of arguments.
+pub fn query_over(call: &Function) -> Result<Option<sql::Query>, Error> {
+    let (name, args) = sql::arguments_of(call)?;
+    let mut query = sql::parse_query("SELECT * FROM f()")?;
+    if let Some(factor) = factor_of(&mut query)
+        && let TableFactor::Table { name: named, args: written, .. } = factor
+    {
+        *named = ObjectName::from(vec![Ident::new(name)]);
+        *written = Some(TableFunctionArgs { args, settings: None });
+    }
+    Ok(first(&query).is_some().then(|| sql::Query::from(Box::new(query))))
+}
+
+/// The call that such a query reads.
+///
+/// # Errors
+/// Not all of its arguments are constants.
+pub fn call_of(mut query: Query) -> Result<sql::TableFunctionCall, Error> {
+    match factor_of(&mut query) {
+        Some(TableFactor::Table { name, args: Some(args), .. }) => {
+            let name = name.to_string().replace('`', "");
+            Ok(sql::written_call(&sql::WrittenCall { name: &name, arguments: &args.args })?)
+        }
+        _ => Err(not_constant()),
+    }
+}
+
+fn factor_of(query: &mut Query) -> Option<&mut TableFactor> {
+    match query.body.as_mut() {
+        SetExpr::Select(select) => select.from.first_mut().map(|from| &mut from.relation),
+        _ => None,
+    }
+}
 
 /// The first argument of a query that is to be computed.
 pub fn first(query: &Query) -> Option<Expr> {
@@ -93,7 +133,7 @@ impl VisitorMut for Visit {
                 Expr::BinaryOp { op: BinaryOperator::Eq, right, .. } => right.as_mut(),
                 other => other,
             };
-            if is_computed(expr) {
+            if is_computed(expr, &name.to_string()) {
                 self.found = Some(expr.clone());
                 if let Some(value) = self.value.take() {
                     *expr = value;
@@ -110,18 +150,29 @@ fn has_own_arguments(name: &ObjectName) -> bool {
     OWN_ARGUMENTS.iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
-/// Whether an argument is a call of a scalar function, or an operator with one in it.
-fn is_computed(expr: &Expr) -> bool {
+/// Whether an argument of a table function is a call of a scalar function, or an operator with one in it.
+fn is_computed(expr: &Expr, table_function: &str) -> bool {
     match expr {
-        Expr::Nested(inner) => is_computed(inner),
+        Expr::Nested(inner) => is_computed(inner, table_function),
         Expr::Function(call) => {
-            let name = name_of(call);
-            let is_meant = MEANT_AS_THEY_ARE.iter().any(|meant| name.eq_ignore_ascii_case(meant));
-            !is_meant && (name == "CAST" || functions::lookup(&name).is_some())
+            let is_one_of =
+                |names: &[&str]| names.iter().any(|known| name_of(call).eq_ignore_ascii_case(known));
+            let is_meant = is_one_of(MEANT_AS_THEY_ARE)
+                || is_one_of(CURRENT_DATABASE) && table_function.eq_ignore_ascii_case("merge");
+            !is_meant && is_scalar(call)
         }
-        Expr::BinaryOp { left, right, .. } => is_computed(left) || is_computed(right),
+        Expr::BinaryOp { left, right, .. } => [left, right].into_iter().any(|side| match side.as_ref() {
+            // Whatever the table function means by a call of that name, an operator takes its value.
+            Expr::Function(call) => is_scalar(call),
+            other => is_computed(other, table_function),
+        }),
         _ => false,
     }
+}
+
+fn is_scalar(call: &Function) -> bool {
+    let name = name_of(call);
+    name == "CAST" || functions::lookup(&name).is_some()
 }
 
 /// `SELECT argument`.

@@ -3,7 +3,7 @@
 use boundary::error::Error;
 
 use super::SystemTable;
-use crate::resolve::function_tables::TABLE_FUNCTIONS;
+use ::tables::calls::known::TABLE_FUNCTIONS;
 use ::tables::system_rows::rows::RowBuilder;
 
 pub(super) const TABLE: SystemTable = SystemTable {
