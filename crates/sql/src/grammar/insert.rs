@@ -9,6 +9,7 @@ use sqlparser::tokenizer::Token;
 use crate::grammar::admin::partition;
 use crate::reader::head::Head;
 use crate::statement::{Insert, InsertSource, InsertTarget, Partition, SettingChange, Statement};
+use crate::tables::servers::written_table;
 use lexer::error::{Result, SqlError};
 use lexer::scan::may_be_label;
 
@@ -47,7 +48,11 @@ pub(crate) fn target(head: &mut Head<'_>) -> Result<(InsertHead, Vec<SettingChan
     head.word("INTO");
     head.word("TABLE");
     let target = if head.word("FUNCTION") {
-        InsertTarget::Function(Box::new(head.function()?))
+        let function = head.function()?;
+        match written_table(&function)? {
+            Some(table) => InsertTarget::Table(table),
+            None => InsertTarget::Function(Box::new(function)),
+        }
     } else {
         InsertTarget::Table(head.table_name()?)
     };

@@ -6,6 +6,7 @@ use crate::reader::head::Head;
 use crate::reader::tokens::tokenize;
 use crate::statement::{Described, Explain, ExplainKind, Query, Statement};
 use crate::tables::files::call_files;
+use crate::tables::servers::{is_about_servers, of_this_server};
 use lexer::error::Result;
 
 /// True before a SELECT in any of its forms.
@@ -22,7 +23,9 @@ pub(crate) fn starts(head: &Head<'_>) -> bool {
 pub(crate) fn query(head: &mut Head<'_>) -> Result<Query> {
     let start = head.offset();
     let mut query = head.query()?;
-    call_files(&mut query, head.text_since(start));
+    let written = head.text_since(start);
+    call_files(&mut query, written);
+    of_this_server(&mut query, written)?;
     Ok(Query::from(query))
 }
 
@@ -91,7 +94,14 @@ pub(crate) fn describe(head: &mut Head<'_>) -> Result<Statement> {
         return Ok(Statement::Describe(Described::Query(query(head)?)));
     }
     if *head.token_after(1) == Token::LParen {
-        return Ok(Statement::Describe(Described::Function(Box::new(head.function()?))));
+        let start = head.offset();
+        let function = head.function()?;
+        if is_about_servers(&function) {
+            let query =
+                of_text(&format!("SELECT * FROM {}", head.text_between(start, head.offset_behind())))?;
+            return Ok(Statement::Describe(Described::Query(query)));
+        }
+        return Ok(Statement::Describe(Described::Function(Box::new(function))));
     }
     Ok(Statement::Describe(Described::Table(head.table_name()?)))
 }

@@ -7,4 +7,5 @@ pub(crate) mod files;
 pub mod functions;
 pub mod joins;
 pub(crate) mod names;
+pub(crate) mod servers;
 pub mod stars;
