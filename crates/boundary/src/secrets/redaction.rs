@@ -101,14 +101,14 @@ impl Secrets {
 /// The engine with its arguments as people may see it.
 pub fn shown_engine(def: &TableDef) -> String {
     let name = def.engine_name();
+    if def.is_in_old_syntax() {
+        return format!("{name}{}", sql::display_expression(def.engine_arguments.text(), def));
+    }
     if !def.mode.is_plain() {
         return format!("{name}{}", mode_arguments(def));
     }
     if matches!(def.engine, TableEngine::View | TableEngine::MaterializedView) {
         return masked(def.engine_arguments.text());
-    }
-    if def.is_in_old_syntax() {
-        return format!("{name}{}", sql::display_expression(def.engine_arguments.text(), def));
     }
     let is_shown_whole = def.engine.is_external() || def.engine.is_query() || def.engine == TableEngine::Join;
     match is_shown_whole {

@@ -3,7 +3,7 @@
 //! Invariant: what an engine does not take is an error with ClickHouse's code. Must not know: what an engine does.
 
 use model::{EngineArguments, ErrorCode, TableEngine};
-use sqlparser::ast::Expr;
+use sqlparser::ast::{Expr, Value};
 use sqlparser::tokenizer::Token;
 
 use crate::printer::printed::printed;
@@ -24,8 +24,13 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
         name = plain.to_owned();
     }
     if let Some(name) = MODES.iter().find(|known| **known == name) {
-        let arguments = if has_more { rest_of_arguments(head)? } else { mode_arguments(head)? };
+        let mut arguments = if has_more { rest_of_arguments(head)? } else { mode_arguments(head)? };
         table.engine = Some(TableEngine::MergeTree);
+        if let Some(keys) = length_of_keys(&arguments) {
+            let own = arguments.split_off(keys);
+            arguments.extend_from_slice(&own);
+            table.old_syntax = Some(Expr::Tuple(std::mem::replace(&mut arguments, own)));
+        }
         table.mode = Some(WrittenMode { engine: name, arguments });
         return Ok(());
     }
@@ -211,6 +216,13 @@ fn old_syntax(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     Ok(())
 }
 
+/// How many arguments the old syntax has in front of a mode's own: the granularity, a number, is the last of them.
+fn length_of_keys(arguments: &[Expr]) -> Option<usize> {
+    let is_number =
+        |argument: &Expr| matches!(argument, Expr::Value(value) if matches!(value.value, Value::Number(..)));
+    arguments.iter().take(4).position(is_number).filter(|at| *at >= 2).map(|at| at + 1)
+}
+
 /// What the old syntax says, as the clauses of today.
 fn with_old_syntax(table: &mut CreateTable) -> Result<()> {
     let Some(Expr::Tuple(arguments)) = &table.old_syntax else { return Ok(()) };
@@ -223,7 +235,8 @@ fn with_old_syntax(table: &mut CreateTable) -> Result<()> {
     if is_keyed(table) || table.sample_by.is_some() || !table.settings.is_empty() || !table.kept.is_empty() {
         return wrong_count("takes no arguments beside clauses such as ORDER BY");
     }
-    let (date, sample, key, granularity) = match arguments.as_slice() {
+    let keys = table.mode.as_ref().and_then(|_| length_of_keys(arguments)).unwrap_or(arguments.len());
+    let (date, sample, key, granularity) = match &arguments[..keys] {
         [date, key, granularity] => (date, None, key, granularity),
         [date, sample, key, granularity] => (date, Some(sample), key, granularity),
         _ => return wrong_count("needs ORDER BY or PRIMARY KEY"),
@@ -304,6 +317,16 @@ pub(super) fn check_clauses(table: &mut CreateTable) -> Result<()> {
     check_keys(table)
 }
 
+/// `SAMPLE BY tuple()`.
+pub(crate) fn is_of_nothing(key: &Expr) -> bool {
+    key_of(key.clone()).is_empty()
+}
+
+/// Why it is refused.
+pub(crate) fn no_sampling() -> SqlError {
+    SqlError::new(ErrorCode::INCORRECT_QUERY, "there are no columns in the sampling expression")
+}
+
 /// Of a MergeTree table.
 fn check_keys(table: &mut CreateTable) -> Result<()> {
     if table.order_by.is_none() {
@@ -327,6 +350,9 @@ fn check_keys(table: &mut CreateTable) -> Result<()> {
     {
         let message = format!("PRIMARY KEY of table \"{}\" must be a prefix of its ORDER BY", table.name);
         return Err(SqlError::bad_arguments(message));
+    }
+    if table.sample_by.as_ref().is_some_and(is_of_nothing) {
+        return Err(no_sampling());
     }
     let sample = table.sample_by.as_ref().map(|sample| bare(std::slice::from_ref(sample)));
     if let (Some(sample), Some(key)) = (sample, primary.or(order))
