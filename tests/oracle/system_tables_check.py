@@ -19,6 +19,8 @@ EMPTY = """
     backups current_roles dictionaries distribution_queue     enabled_roles graphite_retentions iceberg_history kafka_consumers macros moves
     projection_parts projection_parts_columns quota_limits quota_usage quotas quotas_usage query_cache replicas
     replication_queue resources role_grants roles row_policies scheduler s3_queue_settings     view_refreshes warnings workloads
+    asynchronous_inserts database_replicas distributed_ddl_queue dns_cache dropped_tables filesystem_cache part_moves_between_shards
+    query_condition_cache remote_data_paths replicated_fetches rocksdb
 """.split()
 # Of theirs that have columns which are no data.
 SHARED = """

@@ -179,7 +179,7 @@ async fn system_command(
             return refreshing::command(services, execution, view, *command).await;
         }
         // The query log is in memory and always current.
-        SystemCommand::FlushLogs => {}
+        SystemCommand::FlushLogs | SystemCommand::Nothing => {}
     }
     Ok(())
 }

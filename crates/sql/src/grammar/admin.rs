@@ -5,6 +5,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::grammar::{collection, detach, function, mutation, query, show, view};
 use crate::reader::head::Head;
+use crate::reader::tokens::is_word;
 use crate::statement::{
     Alter, AlterCommand, KillMode, NameFilter, Optimize, Partition, RenamedTable, Show, Statement,
     SystemCommand, TableName, ViewCommand,
@@ -278,6 +279,8 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
             }
         }
         SystemCommand::FlushLogs
+    } else if is_of_nothing(head)? {
+        SystemCommand::Nothing
     } else {
         let mut named = String::from("SYSTEM");
         for at in 0..3 {
@@ -289,6 +292,69 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
     };
     head.on_cluster()?;
     Ok(Statement::System(command))
+}
+
+/// Caches that ClickHouse has and that are not here, without the word CACHE behind each.
+const NO_CACHES: &[&[&str]] = &[
+    &["MARK"],
+    &["PRIMARY", "INDEX"],
+    &["INDEX", "MARK"],
+    &["INDEX", "UNCOMPRESSED"],
+    &["MMAP"],
+    &["QUERY"],
+    &["QUERY", "CONDITION"],
+    &["COMPILED", "EXPRESSION"],
+    &["DNS"],
+    &["PAGE"],
+    &["FILESYSTEM"],
+    &["VECTOR", "SIMILARITY", "INDEX"],
+    &["ICEBERG", "METADATA"],
+    &["PARQUET", "METADATA"],
+    &["FORMAT", "SCHEMA"],
+    &["S3", "CLIENT"],
+    &["CONNECTIONS"],
+    &["TEXT", "INDEX", "TOKENS"],
+    &["TEXT", "INDEX", "HEADER"],
+    &["TEXT", "INDEX", "POSTINGS"],
+];
+
+/// Background work of clusters and of storages with several disks.
+const NO_WORK: &[&[&str]] = &[
+    &["DISTRIBUTED", "SENDS"],
+    &["FETCHES"],
+    &["REPLICATED", "SENDS"],
+    &["REPLICATION", "QUEUES"],
+    &["PULLING", "REPLICATION", "LOG"],
+    &["MOVES"],
+    &["CLEANUP"],
+];
+
+/// Reads a command about a cache or work that there is none of. Its table is not looked up, as in ClickHouse.
+fn is_of_nothing(head: &mut Head<'_>) -> Result<bool> {
+    let said = |head: &Head<'_>, words: &[&str]| {
+        words.iter().enumerate().all(|(at, word)| is_word(head.token_after(at + 1), word))
+    };
+    if head.peek_word("DROP") || head.peek_word("CLEAR") {
+        let is_cache =
+            |words: &&&[&str]| said(head, words) && is_word(head.token_after(words.len() + 1), "CACHE");
+        let Some(words) = NO_CACHES.iter().find(is_cache) else { return Ok(false) };
+        (0..words.len() + 2).for_each(|_| head.advance());
+        if head.word("TAG") {
+            head.text("a tag of the query cache")?;
+        } else if head.word("FOR") {
+            head.name("a kind of schemas")?;
+        }
+        return Ok(true);
+    }
+    if head.peek_word("STOP") || head.peek_word("START") {
+        let Some(words) = NO_WORK.iter().find(|words| said(head, words)) else { return Ok(false) };
+        (0..=words.len()).for_each(|_| head.advance());
+        if !head.peek_word("ON") {
+            optional_table(head)?;
+        }
+        return Ok(true);
+    }
+    Ok(false)
 }
 
 /// `REFRESH VIEW` and its kin.

@@ -3,11 +3,13 @@
 //! Invariant: what is not done here is refused by its name. Must not know: which columns there are.
 
 use model::DefaultKind;
+use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
+use crate::grammar::admin::partition;
 use crate::grammar::column::{column, constraint, modified_column};
 use crate::grammar::refresh::refresh;
-use crate::grammar::{kept, mutation, parts, query, ttl};
+use crate::grammar::{engine, kept, mutation, parts, query, ttl};
 use crate::reader::head::Head;
 use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, Mutation, Statement};
 use lexer::error::Result;
@@ -99,7 +101,7 @@ fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
     }
     if head.words(&["MODIFY", "SAMPLE", "BY"]) {
         kept::without_effect(head, "SAMPLE BY");
-        return head.expression().map(AlterCommand::ModifySampleBy);
+        return sampled(head).map(AlterCommand::ModifySampleBy);
     }
     if head.words(&["REMOVE", "SAMPLE", "BY"]) {
         return Ok(AlterCommand::RemoveSampleBy);
@@ -119,6 +121,23 @@ fn command(head: &mut Head<'_>) -> Result<AlterCommand> {
         return Ok(AlterCommand::ResetSettings(names));
     }
     Err(refused(head))
+}
+
+fn sampled(head: &mut Head<'_>) -> Result<Expr> {
+    let expression = head.expression()?;
+    if engine::is_of_nothing(&expression) {
+        return Err(engine::no_sampling());
+    }
+    Ok(expression)
+}
+
+/// Commands that change files and no rows: deleted rows are in no part that is read, and parts are as they should be.
+fn touches_parts(head: &mut Head<'_>) -> Result<bool> {
+    let touches = head.words(&["APPLY", "DELETED", "MASK"]) || head.words(&["REWRITE", "PARTS"]);
+    if touches && head.words(&["IN", "PARTITION"]) {
+        partition(head)?;
+    }
+    Ok(touches)
 }
 
 /// What happens to clauses that have no effect.
@@ -150,7 +169,7 @@ fn of_kept(head: &mut Head<'_>) -> Result<Option<AlterCommand>> {
     Ok(Some(command))
 }
 
-/// CLEAR and MATERIALIZE.
+/// CLEAR and MATERIALIZE, and what changes files alone.
 fn touch(head: &mut Head<'_>) -> Result<Option<AlterCommand>> {
     for verb in ["CLEAR", "MATERIALIZE"] {
         for what in ["INDEX", "PROJECTION"] {
@@ -166,7 +185,7 @@ fn touch(head: &mut Head<'_>) -> Result<Option<AlterCommand>> {
             }
         }
     }
-    Ok(None)
+    Ok(touches_parts(head)?.then_some(AlterCommand::Touch))
 }
 
 /// Behind MODIFY COLUMN.

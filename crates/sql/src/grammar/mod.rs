@@ -3,6 +3,7 @@
 //! Recursive: EXPLAIN INSERT .. SELECT holds an INSERT, which holds a query.
 //! Invariant: `statement` consumes a whole statement or fails. Must not know: how a statement is carried out.
 
+mod access;
 pub(crate) mod collection;
 pub(crate) mod kept;
 pub(crate) mod ttl;
@@ -31,6 +32,7 @@ pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
     if query::starts(head) {
         return query::query(head).map(Statement::Query);
     }
+    access::deny(head)?;
     if head.word("CREATE") {
         return create::create(head);
     }

@@ -20,6 +20,8 @@ pub enum SystemCommand {
     /// What is kept of parts without their compression.
     DropUncompressedCache,
     FlushLogs,
+    /// Of a cache or of background work that there is none of: nothing happens.
+    Nothing,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
