@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use model::type_name::state_names;
+use model::type_name::state_names::{self, is_in_any_case};
 
 /// Every aggregate by its names; names found in any case also in lower case, marked by a leading space.
 static AGGREGATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let mut by_name = HashMap::new();
     for function in super::documentation() {
         for name in std::iter::once(&function.name).chain(&function.aliases) {
-            if function.any_case {
+            if function.any_case || is_in_any_case(name) {
                 by_name.insert(any_case(name), function.name.to_owned());
             }
             by_name.insert((*name).to_owned(), function.name.to_owned());

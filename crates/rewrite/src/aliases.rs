@@ -257,10 +257,15 @@ pub(crate) fn aggregates(expr: &Expr) -> bool {
     outside_subqueries(expr, is_aggregate).is_break()
 }
 
-/// Whether a SELECT names a column so, outside of subqueries.
+/// Whether a SELECT names a column so, alone or behind the table `one`, outside of subqueries.
 pub(crate) fn names_column(select: &Select, name: &str) -> bool {
     let is_named = |expr: &Expr| match expr {
         Expr::Identifier(column) if column.value == name => ControlFlow::Break(()),
+        // With its table before it.
+        Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+            [.., table, column] if column.value == name && table.value == "one" => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        },
         _ => ControlFlow::Continue(()),
     };
     outside_subqueries(select, is_named).is_break()

@@ -393,7 +393,7 @@ pub(crate) fn arguments(function: &Function) -> Result<Vec<Expr>> {
 fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Result<Vec<Expr>> {
     let FunctionArguments::List(list) = &function.parameters else { return Ok(vec![]) };
     if !names::takes_parameters(&aggregate.name) && aggregate.combinator != Some("Resample") {
-        return Err(SqlError::not_implemented(format!("parameters of aggregate function {written}")));
+        return names::usual_parameters(written, aggregate, &list.args);
     }
     let constant = |arg: &FunctionArg| match arg {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr @ Expr::Value(_))) => Ok(expr.clone()),

@@ -171,6 +171,7 @@ impl Rewriter {
         let (columns, items) = self.items(std::mem::take(&mut select.projection), outermost)?;
         select.projection = items;
         select.group_by = self.group_by(select.group_by, &columns)?;
+        let of_passing = select.having.is_some() && !self.manner.totals_before_having;
         select.having = grouping_sets::of_rows(&select.group_by, select.having);
         select.having = select.having.map(|having| self.condition(having)).transpose()?;
         select.qualify = select.qualify.map(|qualify| self.condition(qualify)).transpose()?;
@@ -197,7 +198,7 @@ impl Rewriter {
         if has_totals {
             // Rows of totals are the result's; ClickHouse has no place for those of a query inside.
             if may_total {
-                self.totals_select = Some(totals::select_of(&select, self.manner.totals_before_having)?);
+                self.totals_select = Some(totals::select_of(&select, of_passing)?);
             }
         }
         Ok((select, order))

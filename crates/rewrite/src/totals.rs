@@ -38,8 +38,8 @@ pub(crate) fn having_as_where(select: &mut Select) {
     };
 }
 
-/// The SELECT of the totals of a rewritten one: of the groups that HAVING lets pass, or of all.
-pub(crate) fn select_of(select: &Select, before_having: bool) -> Result<Select> {
+/// The SELECT of the totals of a rewritten one: of the groups that a HAVING lets pass that was written, or of all.
+pub(crate) fn select_of(select: &Select, of_passing: bool) -> Result<Select> {
     if select.qualify.is_some() {
         return Err(SqlError::not_implemented("WITH TOTALS together with QUALIFY"));
     }
@@ -48,7 +48,7 @@ pub(crate) fn select_of(select: &Select, before_having: bool) -> Result<Select> 
         GroupByExpr::All(_) => return Err(SqlError::not_implemented("WITH TOTALS of GROUP BY ALL")),
     };
     let mut totals = select.clone();
-    if totals.having.take().is_some() && !before_having {
+    if totals.having.take().is_some() && of_passing {
         totals.selection = Some(of_passing_groups(select, &keys)?);
     }
     totals.group_by = GroupByExpr::Expressions(vec![], vec![]);

@@ -226,15 +226,21 @@ macro_rules! family {
     };
 }
 
+/// What is wrong with a number of digits that does not serve: it is no whole number, no constant, or too large.
+fn bad_digits(args: &[ArgType]) -> ErrorCode {
+    match args.get(1) {
+        Some(arg) if !arg.column_type.value_type().is_integer() => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+        Some(arg) if arg.constant.is_none() => ErrorCode::ILLEGAL_COLUMN,
+        _ => ErrorCode::ARGUMENT_OUT_OF_BOUND,
+    }
+}
+
 fn decimal(args: &[ArgType], precision: u8) -> Result<ColumnType, FunctionError> {
     let scale =
         constant_int(args, 1).and_then(|scale| u8::try_from(scale).ok()).filter(|scale| *scale <= precision);
     match scale {
         Some(scale) => Ok(ColumnType::Decimal { precision, scale }),
-        None => Err(FunctionError::new(
-            ErrorCode::ARGUMENT_OUT_OF_BOUND,
-            "a decimal needs a constant scale in its range",
-        )),
+        None => Err(FunctionError::new(bad_digits(args), "a decimal needs a constant scale in its range")),
     }
 }
 
@@ -267,13 +273,33 @@ fn date_time64(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let given = if args.len() < 2 { Some(3) } else { constant_int(args, 1) };
     let precision = given.and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 9);
     let precision = precision.ok_or_else(|| {
-        FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, "DateTime64 needs a precision of 0 to 9")
+        FunctionError::new(bad_digits(args), "DateTime64 needs a constant precision of 0 to 9")
     })?;
     let time_zone = match args.len() {
         ..=2 => zone_or_own(&args[..args.len().min(1)])?,
         _ => zone_argument(args, 2)?,
     };
     Ok(ColumnType::DateTime64 { precision, time_zone })
+}
+
+/// DateTime, and DateTime64 where a number of digits is given.
+fn date_time(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let digits = args.get(1).is_some_and(|arg| arg.column_type.value_type().is_integer());
+    match constant_int(args, 1) {
+        Some(0) if digits => {
+            let time_zone = match args.len() {
+                ..=2 => zone_or_own(&args[..1])?,
+                _ => zone_argument(args, 2)?,
+            };
+            Ok(ColumnType::DateTime { time_zone })
+        }
+        Some(_) if digits => date_time64(args),
+        _ if args.len() > 2 => {
+            let message = "toDateTime takes a constant number of digits in front of a time zone";
+            Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
+        }
+        _ => Ok(ColumnType::DateTime { time_zone: zone_or_own(args)? }),
+    }
 }
 
 fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
@@ -402,7 +428,11 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         // Of the conversions only this one is a key people sort and partition by. Text and numbers may fall in it:
         // `ScalarFunction::monotonicity` looks at the type.
         if function.name == "toDateTime" {
-            function.aliases = &["toDateTime32"];
+            *function = plain("toDateTime", 1..=3, date_time).aliases(&["toDateTime32"]).doc(
+                "toDateTime(x[, digits][, zone])",
+                "Converts to DateTime, with digits of a second to DateTime64; text that does not read is an error.",
+                "toDateTime(1.5, 3, 'UTC') -> 1970-01-01 00:00:01.500",
+            );
         }
         if function.name == "toDate" {
             function.monotonic_argument = Some((0, model::Monotonicity::Increasing));

@@ -1,10 +1,11 @@
-//! Places on the earth and in the plane: distances, geohashes, areas.
+//! Places on the earth and in the plane: distances, geohashes, areas, figures of H3.
 //!
 //! Invariant: longitude comes before latitude, both in degrees. Must not know: formats of geometries.
 
 mod distance;
 mod geohash;
 mod area;
+mod h3;
 
 use crate::kernel::registry::ScalarFunction;
 
@@ -12,5 +13,6 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = distance::functions();
     out.extend(geohash::functions());
     out.extend(area::functions());
+    out.extend(h3::functions());
     out
 }

@@ -296,6 +296,7 @@ fn patterns() -> Vec<ScalarFunction> {
             ),
         ScalarFunction::new("extract", 2..=2, takes_text("extract", 2, ColumnType::String), extract)
             .aliases(&["REGEXP_EXTRACT"])
+            .any_case()
             .doc(
                 "extract(text, regexp)",
                 "The first match, or its first group.",

@@ -70,6 +70,11 @@ pub const ALIASES: &[(&str, &str)] = &[
 pub const IN_ANY_CASE: &[&str] =
     &["avg", "corr", "count", "first_value", "groupConcat", "last_value", "max", "min", "sum"];
 
+/// Whether a name is SQL's own, `VAR_POP`, which may be spelled in any case.
+pub fn is_in_any_case(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
 /// What may stand behind a function's name.
 const COMBINATORS: &[&str] = &[
     "MergeState",
@@ -111,7 +116,8 @@ fn base(name: &str) -> Option<&'static str> {
         return Some(known);
     }
     let (_, function) = ALIASES.iter().find(|(alias, function)| {
-        *alias == name || IN_ANY_CASE.contains(function) && alias.eq_ignore_ascii_case(name)
+        let any_case = IN_ANY_CASE.contains(function) || is_in_any_case(alias);
+        *alias == name || any_case && alias.eq_ignore_ascii_case(name)
     })?;
     Some(function)
 }
@@ -130,6 +136,8 @@ mod tests {
             ("medianExactState", "quantileExactState"),
             ("GROUP_CONCAT", "groupConcat"),
             ("MEDIAN", "MEDIAN"),
+            ("std", "stddevPop"),
+            ("Var_SampIf", "varSampIf"),
             ("sumIf", "sumIf"),
             ("If", "If"),
             ("groupArrayArray", "groupArrayArray"),

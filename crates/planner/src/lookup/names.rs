@@ -6,10 +6,11 @@ use functions::ScalarFunction;
 use model::ErrorCode;
 use sql::SqlError;
 use sql::settings::edit_distance;
+use sqlparser::ast::{Expr, FunctionArg};
 
 use crate::lookup::documentation::documented_functions;
 use crate::scalar::{format_query, join_get};
-use aggregates::naming::{find, parameters_in_front};
+use aggregates::naming::{Aggregate, find, parameters_in_front};
 use aggregates::scalars;
 
 /// Combinators that only aggregates have and that are not carried out everywhere.
@@ -60,6 +61,33 @@ pub fn takes_parameters(aggregate: &str) -> bool {
         .iter()
         .any(|start| aggregate.starts_with(start))
         || parameters_in_front(aggregate)
+}
+
+/// Parameters of an aggregate that takes none here: the precision that `uniqCombined` has without any.
+///
+/// # Errors
+/// Another one is not supported, or is none of ClickHouse's.
+pub fn usual_parameters(
+    written: &str,
+    aggregate: &Aggregate,
+    parameters: &[FunctionArg],
+) -> Result<Vec<Expr>, SqlError> {
+    let is_combined =
+        written.to_ascii_lowercase().starts_with("uniqcombined") && aggregate.stateful.is_none();
+    match parameters {
+        [precision] if is_combined && precision.to_string() == "17" => Ok(vec![]),
+        [precision] if is_combined => {
+            let is_known = precision.to_string().parse::<u8>().is_ok_and(|bits| (12..=20).contains(&bits));
+            let message = format!("parameter {precision} of aggregate function {written}");
+            Err(match is_known {
+                true => SqlError::not_implemented(message).with_hint("17, the usual one, is"),
+                false => {
+                    SqlError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, format!("{message} is not in 12 to 20"))
+                }
+            })
+        }
+        _ => Err(SqlError::not_implemented(format!("parameters of aggregate function {written}"))),
+    }
 }
 
 pub fn window(name: &str) -> Option<&'static str> {

@@ -8,7 +8,7 @@ use sqlparser::dialect::{Dialect, Precedence};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::{DIALECT, Parsed, call, number, text_of};
+use super::{DIALECT, INNER_ALIAS, Parsed, call, is, number, text_of};
 
 /// `MONTH`, `months`, `SQL_TSI_MONTH` -> `Month`.
 pub fn interval_unit(word: &str) -> Option<&'static str> {
@@ -22,6 +22,7 @@ pub(super) fn interval(parser: &mut Parser<'_>) -> Option<Parsed> {
     let tried = parser.maybe_parse(|parser| {
         parser.advance_token();
         let amount = parser.parse_subexpr(DIALECT.prec_value(Precedence::PlusMinus))?;
+        let amount = named_amount(parser, amount)?;
         if let Token::Word(word) = &parser.peek_token_ref().token
             && let Some(unit) = interval_unit(&word.value)
         {
@@ -31,6 +32,23 @@ pub(super) fn interval(parser: &mut Parser<'_>) -> Option<Parsed> {
         worded_interval(&amount).ok_or_else(|| ParserError::ParserError("not an interval".to_owned()))
     });
     tried.transpose()
+}
+
+/// `INTERVAL '2' AS n MINUTE`: the name is the amount's, which stays the text that it is.
+fn named_amount(parser: &mut Parser<'_>, amount: Expr) -> Parsed {
+    let is_alias = match &parser.peek_token_ref().token {
+        Token::Word(word) => is(word, "AS"),
+        Token::CustomBinaryOperator(operator) => operator == INNER_ALIAS,
+        _ => false,
+    };
+    let unit_follows = matches!(&parser.peek_nth_token_ref(2).token, Token::Word(word) if interval_unit(&word.value).is_some());
+    if !is_alias || !unit_follows {
+        return Ok(amount);
+    }
+    parser.advance_token();
+    let is_text = text_of(&amount).is_some();
+    let named = Expr::Named { expr: Box::new(amount), name: parser.parse_identifier()? };
+    Ok(if is_text { call("toInt64", vec![named]) } else { named })
 }
 
 fn whole_number(amount: Expr) -> Expr {

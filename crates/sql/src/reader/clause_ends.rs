@@ -14,7 +14,7 @@ fn is_any(token: Option<&TokenWithSpan>, words: &[&str]) -> bool {
 
 /// Tokens in which each of these clauses is one that the grammar has.
 pub(crate) fn ended(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    with_totals(limited_arms(named_table(tokens)))
+    with_totals(limited_arms(listed_arms(named_table(tokens))))
 }
 
 /// `FROM table` as a name: the grammar takes the word for another.
@@ -31,10 +31,51 @@ fn named_table(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Words that join SELECTs. EXCEPT may stand behind a `*`, too: it joins only behind a clause that ends a SELECT.
-const JOINING: &[&str] = &["UNION", "EXCEPT", "INTERSECT"];
+pub(crate) const JOINING: &[&str] = &["UNION", "EXCEPT", "INTERSECT"];
 
 /// Clauses behind which a SELECT cannot go on with UNION in the grammar.
 const ENDING: &[&str] = &["LIMIT", "ORDER", "OFFSET", "FETCH", "SETTINGS"];
+
+/// `.. UNION ALL WITH .. SELECT ..` as `.. UNION ALL (WITH .. SELECT ..)`: a list begins a query to the grammar. What stands
+/// behind the SELECT belongs to it, as in ClickHouse.
+fn listed_arms(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is = |at: Option<usize>, words: &[&str]| at.is_some_and(|at| is_any(tokens.get(at), words));
+    let begins = |at: usize| {
+        let before = at.checked_sub(1);
+        let joins = is(before, JOINING) || is(before, &["ALL", "DISTINCT"]) && is(at.checked_sub(2), JOINING);
+        joins && is(Some(at), &["WITH"])
+    };
+    if !(0..tokens.len()).any(begins) {
+        return tokens;
+    }
+    let mut out = Vec::with_capacity(tokens.len() + 4);
+    // Of each open parenthesis whether an arm that began so is open in it.
+    let mut open = vec![false];
+    for (at, token) in tokens.iter().enumerate() {
+        let last = open.len() - 1;
+        let closes = match &token.token {
+            Token::RParen | Token::RBracket | Token::SemiColon | Token::EOF => true,
+            _ => is_any(Some(token), JOINING),
+        };
+        if closes && std::mem::take(&mut open[last]) {
+            out.push(symbol(Token::RParen, token.span));
+        }
+        match &token.token {
+            Token::LParen | Token::LBracket => open.push(false),
+            Token::RParen | Token::RBracket if last > 0 => drop(open.pop()),
+            _ if begins(at) => {
+                out.push(symbol(Token::LParen, token.span));
+                open[last] = true;
+            }
+            _ => {}
+        }
+        out.push(token.clone());
+    }
+    if let (Some(true), Some(token)) = (open.first(), tokens.last()) {
+        out.push(symbol(Token::RParen, token.span));
+    }
+    out
+}
 
 /// One SELECT of a chain, or a parenthesis around other things.
 #[derive(Default)]
@@ -220,6 +261,14 @@ mod tests {
             (
                 "SELECT a FROM t UNION ALL SELECT b FROM u LIMIT 1",
                 "SELECT a FROM t UNION ALL SELECT b FROM u LIMIT 1",
+            ),
+            (
+                "SELECT 1 LIMIT 1 UNION ALL (SELECT 2 LIMIT 2 UNION ALL (SELECT 3))",
+                "(SELECT 1 LIMIT 1) UNION ALL ((SELECT 2 LIMIT 2) UNION ALL (SELECT 3))",
+            ),
+            (
+                "SELECT * FROM (SELECT 1 AS x UNION ALL WITH t AS (SELECT 2 AS x) SELECT x FROM t ORDER BY x) WHERE x",
+                "SELECT * FROM (SELECT 1 AS x UNION ALL (WITH t AS (SELECT 2 AS x) SELECT x FROM t ORDER BY x)) WHERE x",
             ),
             ("SELECT a FROM table WHERE a", "SELECT a FROM `table` WHERE a"),
         ] {

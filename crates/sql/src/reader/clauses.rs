@@ -9,7 +9,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 use crate::dialect::text_of;
-use crate::reader::clause_ends::ended;
+use crate::reader::clause_ends::{JOINING, ended};
 use crate::reader::finals::with_finals;
 use crate::reader::parameter_lists::with_parentheses;
 use crate::reader::stars::{self, end_of};
@@ -120,7 +120,9 @@ fn plain_calls(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for at in 0..tokens.len() {
         let is_call = is_any(tokens.get(at), &["ANY", "ALL", "SOME"])
             && tokens.get(at + 1).is_some_and(|next| next.token == Token::LParen)
-            && !is_any(tokens.get(at + 2), &["SELECT", "WITH", "FROM"]);
+            && !is_any(tokens.get(at + 2), &["SELECT", "WITH", "FROM"])
+            // `UNION ALL ((SELECT ..) ..)`.
+            && !at.checked_sub(1).is_some_and(|before| is_any(tokens.get(before), JOINING));
         if let (true, Token::Word(word)) = (is_call, &mut tokens[at].token) {
             word.keyword = Keyword::NoKeyword;
         }

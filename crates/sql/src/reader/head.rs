@@ -104,6 +104,9 @@ impl<'a> Head<'a> {
     pub(crate) fn expected(&self, what: &str) -> SqlError {
         let token = self.parser.peek_token_ref();
         let at = self.base + self.offset();
+        if let Some(unset) = unset_name(&self.text[self.offset()..]) {
+            return unset.at(at);
+        }
         let found = match &token.token {
             Token::EOF => "end of query".to_owned(),
             other => format!("\"{other}\""),
@@ -143,6 +146,12 @@ impl<'a> Head<'a> {
 
     fn failed_with(&self, message: &str) -> SqlError {
         if let Some(problem) = message.strip_prefix(TYPE_PROBLEM) {
+            // `{name:Identifier}` where an expression stands.
+            if problem == "unknown type \"Identifier\"" {
+                let message = "a substitution that stands for a name is not set";
+                return SqlError::new(ErrorCode::UNKNOWN_QUERY_PARAMETER, message)
+                    .at(self.base + self.offset());
+            }
             return SqlError::new(ErrorCode::UNKNOWN_TYPE, problem).at(self.base + self.offset());
         }
         let (what, line, column) = split_place(message);
@@ -150,6 +159,9 @@ impl<'a> Head<'a> {
         let at = self.base + if line == 0 { self.text.len() } else { offset_of(self.text, location) };
         if let Some(clause) = refused_clause(what) {
             return refusal(clause).at(at);
+        }
+        if let Some(unset) = self.text.get(at - self.base..).and_then(unset_name) {
+            return unset.at(at);
         }
         let what = what.strip_prefix("Expected: ").unwrap_or(what);
         let message = match what.rsplit_once(", found: ") {
@@ -345,8 +357,10 @@ impl<'a> Head<'a> {
         let negative = self.symbol(&Token::Minus);
         let value = match self.token().clone() {
             Token::SingleQuotedString(text) if !negative => SettingText::Quoted(text),
-            Token::Number(digits, _) if negative => SettingText::Bare(format!("-{digits}")),
-            Token::Number(digits, _) => SettingText::Bare(digits),
+            Token::Number(digits, _) => {
+                let sign = if negative { "-" } else { "" };
+                SettingText::Bare(format!("{sign}{}", digits.replace('_', "")))
+            }
             Token::HexStringLiteral(digits) if !negative => match u64::from_str_radix(&digits, 16) {
                 Ok(number) => SettingText::Bare(number.to_string()),
                 Err(_) => return Err(self.expected("a literal")),
@@ -414,6 +428,15 @@ fn split_place(message: &str) -> (&str, u64, u64) {
         Some((&message[..found], line.parse().ok()?, column.parse().ok()?))
     });
     place.unwrap_or((message, 0, 0))
+}
+
+/// `{name:Identifier}` that is still there: a value would have been put in its place before the text was read.
+fn unset_name(text: &str) -> Option<SqlError> {
+    let (name, rest) = text.strip_prefix('{')?.split_once(':')?;
+    let is_name = name.trim().chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
+    let stands_for_name = rest.trim_start().starts_with("Identifier");
+    let message = || format!("substitution \"{}\" is not set", name.trim());
+    (is_name && stands_for_name).then(|| SqlError::new(ErrorCode::UNKNOWN_QUERY_PARAMETER, message()))
 }
 
 /// Why a clause is refused, with ClickHouse's code.
