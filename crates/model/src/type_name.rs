@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
 
     /// `VARCHAR(10)` and `INT(11)` carry a length that ClickHouse ignores; our own names take none.
     fn ignored_length(&mut self, name: &str) -> Result<(), TypeNameError> {
-        if type_aliases::plain(name).is_some() && self.take('(') {
+        if type_aliases::plain(name).is_some() && self.take('(') && !self.take(')') {
             self.number::<u32>()?;
             self.expect(')', "expected )")?;
         }

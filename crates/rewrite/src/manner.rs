@@ -44,6 +44,9 @@ pub struct Manner {
     /// INTERSECT and EXCEPT without a word.
     pub intersect_distinct: bool,
     pub except_distinct: bool,
+    /// Whether INTERSECT and EXCEPT have to say ALL or DISTINCT.
+    pub intersect_is_told: bool,
+    pub except_is_told: bool,
 }
 
 /// `join_default_strictness`.
@@ -89,6 +92,8 @@ impl Manner {
                 .get_bool("empty_result_for_aggregation_by_constant_keys_on_empty_set"),
             intersect_distinct: is("intersect_default_mode", "DISTINCT"),
             except_distinct: is("except_default_mode", "DISTINCT"),
+            intersect_is_told: is("intersect_default_mode", ""),
+            except_is_told: is("except_default_mode", ""),
         }
     }
 }

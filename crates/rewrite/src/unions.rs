@@ -66,11 +66,11 @@ impl Rewriter {
     /// say DISTINCT.
     pub(crate) fn quantifier(&self, op: SetOperator, written: SetQuantifier) -> Result<SetQuantifier> {
         match (op, written) {
-            (SetOperator::Union, SetQuantifier::None) => self.union_default.ok_or_else(|| {
-                let message =
-                    "expected ALL or DISTINCT after UNION, because setting union_default_mode is empty";
-                SqlError::new(ErrorCode::EXPECTED_ALL_OR_DISTINCT, message)
-            }),
+            (SetOperator::Union, SetQuantifier::None) => self.union_default.ok_or_else(|| untold("UNION")),
+            (SetOperator::Intersect, SetQuantifier::None) if self.manner.intersect_is_told => {
+                Err(untold("INTERSECT"))
+            }
+            (SetOperator::Except, SetQuantifier::None) if self.manner.except_is_told => Err(untold("EXCEPT")),
             (SetOperator::Intersect, SetQuantifier::None) if self.manner.intersect_distinct => {
                 Ok(SetQuantifier::Distinct)
             }
@@ -82,6 +82,13 @@ impl Rewriter {
             _ => Ok(written),
         }
     }
+}
+
+/// A set operation that says neither ALL nor DISTINCT where it has to.
+fn untold(operation: &str) -> SqlError {
+    let setting = format!("{}_default_mode", operation.to_ascii_lowercase());
+    let message = format!("expected ALL or DISTINCT after {operation}, because setting {setting} is empty");
+    SqlError::new(ErrorCode::EXPECTED_ALL_OR_DISTINCT, message)
 }
 
 /// One set operation over several queries. Each step costs planning what is below it, so what is not asked for is left out:

@@ -120,6 +120,10 @@ fn draw(value: f64, low: f64, high: f64, width: f64, out: &mut String) {
 fn bar(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (values, low, high) = (call.floats(0)?, call.floats(1)?, call.floats(2)?);
     let width = if call.args.len() > 3 { call.floats(3)?.get(0) } else { 80.0 };
+    if width.is_nan() {
+        let message = "the width of a bar is no number";
+        return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
+    }
     if !(1.0..=BAR_WIDTH_MAX).contains(&width) {
         let message = format!("the width of a bar is from 1 to {BAR_WIDTH_MAX}");
         return Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message));

@@ -25,7 +25,8 @@ fn julian(name: &'static str, or_null: bool) -> ScalarFunction {
     ScalarFunction::new(name, 1..=1, crate::kernel::types::takes_text(name, 1, result), move |call| {
         let texts = call.texts(0)?;
         let read = |row: usize| {
-            let mut parts = texts.get(row).trim().splitn(3, '-').map(str::parse::<i64>);
+            let text = Some(texts.get(row)).filter(|text| is_written_day(text))?;
+            let mut parts = text.splitn(3, '-').map(str::parse::<i64>);
             let mut next = || parts.next().and_then(Result::ok);
             let (year, month, day) = (next()?, next()?, next()?);
             let exists = (1..=12).contains(&month) && day <= days_in_month(year, month);
@@ -35,15 +36,27 @@ fn julian(name: &'static str, or_null: bool) -> ScalarFunction {
             return Ok(Arc::new((0..call.rows).map(read).collect::<arrow::array::Int32Array>()));
         }
         call.each::<Int32Type>(|row| {
-            let message = || {
-                FunctionError::new(
-                    ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
-                    format!("cannot parse '{}' as a date", texts.get(row)),
-                )
+            let problem = || {
+                let text = texts.get(row);
+                // It is written as a day, and there is none.
+                let code = match is_written_day(text) {
+                    true => ErrorCode::CANNOT_PARSE_DATE,
+                    false => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+                };
+                FunctionError::new(code, format!("cannot parse '{text}' as a date"))
             };
-            read(row).ok_or_else(message)
+            read(row).ok_or_else(problem)
         })
     })
+}
+
+/// Whether a text is four digits, two and two: `2020-11-01`.
+fn is_written_day(text: &str) -> bool {
+    let fits = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    text.len() == 10 && text.bytes().enumerate().all(fits)
 }
 
 fn from_julian(name: &'static str, or_null: bool) -> ScalarFunction {

@@ -10,7 +10,7 @@ use model::{ColumnType, ErrorCode, raw_text};
 
 use crate::columns::number::wrap;
 use crate::error::FunctionError;
-use crate::kernel::call::Call;
+use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
 
@@ -416,20 +416,38 @@ fn words() -> Vec<ScalarFunction> {
     ]
 }
 
+/// Two texts, and whole numbers.
+fn text_at_a_place(args: &[ArgType], name: &'static str) -> Result<ColumnType, FunctionError> {
+    let is_place = |arg: &ArgType| {
+        let plain = arg.column_type.value_type();
+        plain.is_integer() && !plain.is_wide_integer() || *plain == ColumnType::Nothing
+    };
+    match args.iter().skip(2).find(|arg| !is_place(arg)) {
+        Some(arg) => Err(FunctionError::illegal_type(&arg.column_type, name)),
+        None => takes_text(name, 2, ColumnType::String)(args),
+    }
+}
+
 fn replacements() -> Vec<ScalarFunction> {
     vec![
-        ScalarFunction::new("overlay", 3..=4, takes_text("overlay", 2, ColumnType::String), |call| {
-            overlay(call, false)
-        })
+        ScalarFunction::new(
+            "overlay",
+            3..=4,
+            |args| text_at_a_place(args, "overlay"),
+            |call| overlay(call, false),
+        )
         .any_case()
         .doc(
             "overlay(text, replacement, place[, length])",
             "Text with the replacement written over it.",
             "overlay('Spark SQL', 'CORE', 7) -> 'Spark CORE'",
         ),
-        ScalarFunction::new("overlayUTF8", 3..=4, takes_text("overlayUTF8", 2, ColumnType::String), |call| {
-            overlay(call, true)
-        })
+        ScalarFunction::new(
+            "overlayUTF8",
+            3..=4,
+            |args| text_at_a_place(args, "overlayUTF8"),
+            |call| overlay(call, true),
+        )
         .doc(
             "overlayUTF8(text, replacement, place[, length])",
             "As overlay, in characters.",

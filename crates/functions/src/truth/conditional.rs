@@ -240,12 +240,10 @@ fn extreme_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         {
             ColumnType::Int128
         }
-        [a, b] if is_float(a) && b.is_number() || is_float(b) && a.is_number() => {
-            supertype([a, b]).map_err(|_| {
-                let message = format!("illegal types {a} and {b} of arguments: no type holds both");
-                FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
-            })?
-        }
+        [a, b] if a.is_number() && b.is_number() => supertype([a, b]).map_err(|_| {
+            let message = format!("illegal types {a} and {b} of arguments: no type holds both");
+            FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
+        })?,
         types => supertype(types)?,
     };
     Ok(if nullable && common != ColumnType::Nothing { common.nullable() } else { common })

@@ -81,8 +81,8 @@ transform_null_in               Bool, "0", Obeyed, "Whether IN finds NULL in a s
 asterisk_include_materialized_columns Bool, "0", Obeyed, "Whether * has MATERIALIZED columns.";
 formatdatetime_parsedatetime_m_is_month_name Bool, "1", Obeyed, "Whether %M in formats of times is the name of the month; else the minute, in constant formats.";
 function_locate_has_mysql_compatible_argument_order Bool, "1", Obeyed, "Whether locate takes what is searched for first.";
-except_default_mode             Choice(&["ALL", "DISTINCT"]), "ALL", Obeyed, "What EXCEPT without ALL or DISTINCT is.";
-intersect_default_mode          Choice(&["ALL", "DISTINCT"]), "ALL", Obeyed, "What INTERSECT without ALL or DISTINCT is.";
+except_default_mode             Choice(&["", "ALL", "DISTINCT"]), "ALL", Obeyed, "What EXCEPT without ALL or DISTINCT is; empty: an error.";
+intersect_default_mode          Choice(&["", "ALL", "DISTINCT"]), "ALL", Obeyed, "What INTERSECT without ALL or DISTINCT is; empty: an error.";
 group_by_two_level_threshold    UInt64, "100000", NoEffect, "Keys from which aggregation is split.";
 group_by_two_level_threshold_bytes Bytes, "50000000", NoEffect, "Bytes from which aggregation is split.";
 max_bytes_before_external_group_by Bytes, "0", NoEffect, "Memory from which aggregation spills; the budget decides.";

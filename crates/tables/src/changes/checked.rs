@@ -89,7 +89,10 @@ fn change(
             None => return Err(unknown_column(def, name)),
             // Nothing of it is there to be cleared.
             Some(column) if !column.is_stored() => Kind::Renew,
-            Some(column) => update(def, keys, vec![(name.as_str(), default_of(def, column)?)], always()?)?,
+            Some(column) => {
+                refuse_clearing(def, keys, column)?;
+                update(def, keys, vec![(name.as_str(), default_of(def, column)?)], always()?)?
+            }
         },
         RowChange::MaterializeColumn { name } => {
             let column = def.column(name).ok_or_else(|| unknown_column(def, name))?;
@@ -192,6 +195,12 @@ fn refuse_key(def: &TableDef, keys: &TableKeys, column: &ColumnDef, why: Option<
     let message = format!("cannot update key column {} of table \"{}\"{because}", column.name, def.name);
     Err(Error::new(ErrorKind::BadInput, ErrorCode::CANNOT_UPDATE_COLUMN, message)
         .with_hint("rows are stored by it: delete them and insert them again"))
+}
+
+/// As [`refuse_key`], with the code of a column that is taken out.
+fn refuse_clearing(def: &TableDef, keys: &TableKeys, column: &ColumnDef) -> Result<(), Error> {
+    refuse_key(def, keys, column, Some("its rows would be cleared"))
+        .map_err(|error| Error { code: ErrorCode::ALTER_OF_COLUMN_IS_FORBIDDEN, ..error })
 }
 
 fn unknown_column(def: &TableDef, name: &str) -> Error {
