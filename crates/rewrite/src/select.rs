@@ -1,5 +1,6 @@
 //! One SELECT: labels of its items, positions and aliases in GROUP BY.
 
+mod beside;
 mod prewhere;
 
 use std::collections::BTreeSet;
@@ -168,13 +169,14 @@ impl Rewriter {
         };
         select.named_window = self.windows(std::mem::take(&mut select.named_window))?;
         self.scope().ordered = order.as_ref().map(named_with_tables).unwrap_or_default();
-        let (columns, items) = self.items(std::mem::take(&mut select.projection), outermost)?;
+        let (mut columns, items) = self.items(std::mem::take(&mut select.projection), outermost)?;
         select.projection = items;
         select.group_by = self.group_by(select.group_by, &columns)?;
         let of_passing = select.having.is_some() && !self.manner.totals_before_having;
         select.having = grouping_sets::of_rows(&select.group_by, select.having);
         select.having = select.having.map(|having| self.condition(having)).transpose()?;
         select.qualify = select.qualify.map(|qualify| self.condition(qualify)).transpose()?;
+        self.beside_conditions(&mut select, &mut columns, outermost);
         let any_star = columns.iter().any(Option::is_none);
         let columns: Vec<Column> = columns.into_iter().flatten().collect();
         let order = with_distinct_on(&mut select, order)?;

@@ -1,4 +1,5 @@
-//! `groupArray(x) FROM (SELECT .. ORDER BY y)`: the array has the order of the subquery, as in ClickHouse.
+//! `groupArray(x) FROM (SELECT .. ORDER BY y)`: the array has the order of the subquery, and `first_value(x)` is its first row's, as in
+//! ClickHouse.
 //!
 //! DataFusion drops a sort that nothing above asks for; here the aggregate asks. Invariant: an aggregate that was given
 //! an order keeps it.
@@ -7,14 +8,18 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result};
-use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection, SortExpr, SubqueryAlias};
 
 use crate::nodes::Cut;
 
 /// Aggregates whose result shows the order of rows.
-const SHOWING_ORDER: &[&str] = &["groupArray", "groupConcat"];
+const SHOWING_ORDER: &[&str] =
+    &["groupArray", "groupConcat", ANY, "anyLast", "any_respect_nulls", "anyLast_respect_nulls"];
+
+/// What argMin and argMax are, too, with the one key that they have.
+const ANY: &str = "any";
 
 /// Gives the order of the input to aggregates that show it.
 pub(crate) fn ordered(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -59,6 +64,10 @@ fn showing(
         name.restore(match shows_order(&expr).cloned() {
             Some(mut function) => {
                 function.params.order_by = keys.to_vec();
+                // What it does anyway, and what tells it from argMin, which leaves out rows whose key is NULL.
+                if function.func.name() == ANY {
+                    function.params.null_treatment = Some(NullTreatment::IgnoreNulls);
+                }
                 Expr::AggregateFunction(function)
             }
             None => expr,

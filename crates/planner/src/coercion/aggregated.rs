@@ -26,6 +26,7 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
     }
     // argMin and argMax, of rows that have what they are ordered by: there may be none.
     if let ("any", [by], [of]) = (function.func.name(), &function.params.order_by[..], &types[..])
+        && function.params.null_treatment.is_none()
         && type_of(&by.expr, schema)?.is_nullable()
     {
         let is_there = Expr::IsNotNull(Box::new(by.expr.clone()));
