@@ -60,6 +60,12 @@ fn way(left: &ColumnType, set: &ColumnType) -> Way {
             Way::Written(left.clone())
         }
         _ if bytes(left) || bytes(set) => Way::Fitted(left.clone()),
+        // By their names; a text of digits is no number of an enum.
+        (named, ColumnType::String) if named.enum_values().is_some() => Way::Left(ColumnType::String),
+        (named, text) if named.enum_values().is_some() && text.is_string() => {
+            Way::Both(ColumnType::String, ColumnType::String)
+        }
+        (text, named) if text.is_string() && named.enum_values().is_some() => Way::Set(ColumnType::String),
         (Bool, other) if other.is_number() => match way(&ColumnType::UInt8, other) {
             Way::Fitted(number) => Way::Both(number.clone(), number),
             _ => Way::Left(ColumnType::UInt8),
