@@ -30,6 +30,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     scalars.extend(scalar::prewhere::Prewhere::all());
     scalars.push(scalar::row_bytes::RowBytes::function());
     scalars.push(scalar::settled::Settled::function());
+    scalars.push(scalar::surely::Surely::function());
     scalars.push(Arc::new(ScalarUDF::from(scalar::constant_set::Constants::default())));
     scalars.extend(analyzer::marks::all());
     scalars.push(Arc::new(ScalarUDF::from(scalar::lambda::Body::default())));

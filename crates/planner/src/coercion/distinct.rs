@@ -8,6 +8,7 @@ use functions::SessionValues;
 use model::ColumnType;
 
 use super::comparison::{asks_around, binary, compare, is_apart, is_float, joins};
+use crate::scalar::surely::surely;
 use aggregates::typing::type_of;
 
 pub(crate) fn is_distinction(op: Operator) -> bool {
@@ -57,8 +58,8 @@ fn distinct(
     let both_null = is_null(&left).and(is_null(&right));
     let same = both_null.or(is_there(&left).and(is_there(&right)).and(equal));
     Ok(match op {
-        Operator::IsDistinctFrom => Expr::IsNotTrue(Box::new(same)),
-        _ => Expr::IsTrue(Box::new(same)),
+        Operator::IsDistinctFrom => Expr::Not(Box::new(surely(same))),
+        _ => surely(same),
     })
 }
 

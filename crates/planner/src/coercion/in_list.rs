@@ -13,6 +13,7 @@ use super::comparison::{as_predicate, as_value, call_arguments, compare, element
 use crate::chains::grouped as balanced;
 use crate::scalar::adapter::call;
 use crate::scalar::constant_set;
+use crate::scalar::surely::surely;
 use crate::types::literals::{Purpose, literal_as};
 use aggregates::typing::{external, literal_of, type_of};
 
@@ -65,12 +66,12 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         // A tuple with a NULL is in no list, and never NULL itself; what is compared with a NULL is just not it.
         match found {
             Some(found) if matches!(column_type, ColumnType::Tuple(_)) && found.nullable(schema)? => {
-                Some(Expr::IsTrue(Box::new(found)))
+                Some(surely(found))
             }
             Some(found) if may_be_null && column_type.is_nullable() => {
-                Some(unless_null(Expr::IsTrue(Box::new(found)), expr.clone()))
+                Some(unless_null(surely(found), expr.clone()))
             }
-            Some(found) if may_be_null => Some(Expr::IsTrue(Box::new(found))),
+            Some(found) if may_be_null => Some(surely(found)),
             found => found,
         }
     } else {

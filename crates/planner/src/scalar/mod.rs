@@ -19,3 +19,4 @@ pub(crate) mod attached;
 pub(crate) mod row_bytes;
 pub(crate) mod prewhere;
 pub(crate) mod settled;
+pub(crate) mod surely;

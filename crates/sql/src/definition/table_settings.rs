@@ -36,7 +36,7 @@ pub(super) fn modify(def: &mut TableDef, changes: &[SettingChange]) -> Result<()
             checked.changed().find(|(name, _)| *name == change.name).map(|(_, value)| value.to_string());
         // One that is the default is kept as it was written.
         let value = value.or_else(|| change.value.text().map(str::to_owned)).unwrap_or_default();
-        if value_of(def, &change.name)? != value {
+        if FIXED.contains(&change.name.as_str()) && value_of(def, &change.name)? != value {
             check_fixed(&change.name)?;
         }
         def.settings.insert(change.name.as_str().into(), value.into());

@@ -310,7 +310,6 @@ const NO_CACHES: &[&[&str]] = &[
     &["VECTOR", "SIMILARITY", "INDEX"],
     &["ICEBERG", "METADATA"],
     &["PARQUET", "METADATA"],
-    &["FORMAT", "SCHEMA"],
     &["S3", "CLIENT"],
     &["CONNECTIONS"],
     &["TEXT", "INDEX", "TOKENS"],
@@ -341,8 +340,6 @@ fn is_of_nothing(head: &mut Head<'_>) -> Result<bool> {
         (0..words.len() + 2).for_each(|_| head.advance());
         if head.word("TAG") {
             head.text("a tag of the query cache")?;
-        } else if head.word("FOR") {
-            head.name("a kind of schemas")?;
         }
         return Ok(true);
     }
