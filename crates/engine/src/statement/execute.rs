@@ -180,6 +180,7 @@ async fn system_command(
         }
         // The query log is in memory and always current.
         SystemCommand::FlushLogs | SystemCommand::Nothing => {}
+        SystemCommand::OfTable(name) => drop(execution.table(name)?),
     }
     Ok(())
 }

@@ -231,6 +231,7 @@ fn extreme_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let nullable = args.iter().any(|arg| arg.column_type.is_nullable());
     let is_float = |t: &ColumnType| matches!(t, ColumnType::Float32 | ColumnType::Float64);
     let is_decimal = |t: &ColumnType| matches!(t, ColumnType::Decimal { .. });
+    let needs_room = |t: &ColumnType| is_float(t) || t.is_wide_integer();
     let common = match types.as_slice() {
         // As the sum and the difference of a float and a Decimal, which are floats too.
         [_, _] if types.iter().any(is_float) && types.iter().any(is_decimal) => ColumnType::Float64,
@@ -240,10 +241,11 @@ fn extreme_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         {
             ColumnType::Int128
         }
-        [a, b] if a.is_number() && b.is_number() => supertype([a, b]).map_err(|_| {
-            let message = format!("illegal types {a} and {b} of arguments: no type holds both");
-            FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
-        })?,
+        [a, b] if a.is_number() && b.is_number() && types.iter().any(needs_room) => supertype([a, b])
+            .map_err(|_| {
+                let message = format!("illegal types {a} and {b} of arguments: no type holds both");
+                FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
+            })?,
         types => supertype(types)?,
     };
     Ok(if nullable && common != ColumnType::Nothing { common.nullable() } else { common })

@@ -281,6 +281,12 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
         SystemCommand::FlushLogs
     } else if is_of_nothing(head)? {
         SystemCommand::Nothing
+    } else if let Some(words) = OF_TABLES.iter().find(|words| head.words(words)) {
+        let table = head.table_name()?;
+        if *words == ["SYNC", "REPLICA"] {
+            let _mode = ["STRICT", "LIGHTWEIGHT", "PULL"].iter().any(|mode| head.word(mode));
+        }
+        SystemCommand::OfTable(table)
     } else {
         let mut named = String::from("SYSTEM");
         for at in 0..3 {
@@ -326,6 +332,17 @@ const NO_WORK: &[&[&str]] = &[
     &["PULLING", "REPLICATION", "LOG"],
     &["MOVES"],
     &["CLEANUP"],
+];
+
+/// What is done to one table of a cluster, or to what of a table is loaded late.
+const OF_TABLES: &[&[&str]] = &[
+    &["SYNC", "REPLICA"],
+    &["RESTART", "REPLICA"],
+    &["FLUSH", "DISTRIBUTED"],
+    &["WAIT", "LOADING", "PARTS"],
+    &["LOAD", "PRIMARY", "KEY"],
+    &["UNLOAD", "PRIMARY", "KEY"],
+    &["PREWARM", "MARK", "CACHE"],
 ];
 
 /// Reads a command about a cache or work that there is none of. Its table is not looked up, as in ClickHouse.

@@ -26,9 +26,14 @@ pub(crate) fn table(head: &mut Head<'_>) -> Result<Statement> {
     }
     let (mut commands, mut rows) = (vec![], vec![]);
     loop {
+        // Each may stand in parentheses.
+        let is_enclosed = head.symbol(&Token::LParen);
         match mutation::command(head)? {
             Some(command) => rows.push(command),
-            None => commands.push(enclosed(head)?),
+            None => commands.push(command(head)?),
+        }
+        if is_enclosed {
+            head.expect_symbol(&Token::RParen)?;
         }
         if !head.symbol(&Token::Comma) {
             break;
@@ -42,16 +47,6 @@ pub(crate) fn table(head: &mut Head<'_>) -> Result<Statement> {
     }
     let rows = (!rows.is_empty()).then(|| Mutation { table: table.clone(), commands: rows });
     Ok(Statement::Alter(Box::new(Alter { table, commands, rows })))
-}
-
-/// A command, which may stand in parentheses.
-fn enclosed(head: &mut Head<'_>) -> Result<AlterCommand> {
-    if !head.symbol(&Token::LParen) {
-        return command(head);
-    }
-    let command = command(head)?;
-    head.expect_symbol(&Token::RParen)?;
-    Ok(command)
 }
 
 fn command(head: &mut Head<'_>) -> Result<AlterCommand> {

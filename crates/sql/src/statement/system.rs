@@ -22,6 +22,8 @@ pub enum SystemCommand {
     FlushLogs,
     /// Of a cache or of background work that there is none of: nothing happens.
     Nothing,
+    /// As `Nothing`, but the table has to be there.
+    OfTable(TableName),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -122,6 +122,7 @@ fn constant(function: &str, expr: &Expr) -> Result<CallValue> {
             Value::Number(..) => {
                 Ok(CallValue::Number(whole(expr).map_or_else(|| label(expr), |n| n.to_string())))
             }
+            Value::Null => Ok(CallValue::Word("NULL".to_owned())),
             Value::Boolean(flag) => Ok(CallValue::Number(u8::from(*flag).to_string())),
             _ => Err(not_constant(function)),
         },

@@ -161,6 +161,7 @@ fn is_computed(expr: &Expr, table_function: &str) -> bool {
                 || is_one_of(CURRENT_DATABASE) && table_function.eq_ignore_ascii_case("merge");
             !is_meant && is_scalar(call)
         }
+        Expr::BinaryOp { op: BinaryOperator::StringConcat, .. } => true,
         Expr::BinaryOp { left, right, .. } => [left, right].into_iter().any(|side| match side.as_ref() {
             // Whatever the table function means by a call of that name, an operator takes its value.
             Expr::Function(call) => is_scalar(call),
