@@ -158,12 +158,14 @@ fn draw(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let places = cast_column(&group.call.args[0].array, &types[0], &ColumnType::UInt64, CastMode::Strict)?;
     let (heights, end) = heights(group)?;
     let mut points: BTreeMap<u64, Height> = BTreeMap::new();
-    for (place, height) in places.as_primitive::<UInt64Type>().values().iter().zip(heights) {
-        if ends.is_none_or(|(first, last)| (first..=last).contains(place)) {
+    let places = places.as_primitive::<UInt64Type>().values();
+    for (place, height) in places.iter().zip(heights) {
+        // What has no height is no part of a bar, but of the chart's width.
+        if height.float() > 0.0 && ends.is_none_or(|(first, last)| (first..=last).contains(place)) {
             points.entry(*place).and_modify(|sum| *sum = sum.plus(height, end).0).or_insert(height);
         }
     }
-    let data = points.keys().next().copied().zip(points.keys().next_back().copied());
+    let data = places.iter().min().copied().zip(places.iter().max().copied());
     let Some(ends) = ends.or(data).filter(|_| !points.is_empty()) else { return Ok(text("")) };
     if ends.0 >= ends.1 {
         return Ok(text("█"));
