@@ -117,6 +117,39 @@ def arrays():
     yield Family("ARRAY JOIN text", "SELECT sum(length(s)) FROM (SELECT repeat('x', 100000) AS s, range({0}) AS a) ARRAY JOIN a",
                  [100, 100_000, 1_000_000], nothing)
     yield Family("mapFromArrays", "SELECT length(mapFromArrays(range({0}), range({0})))", each[:3], itself)
+    yield from sets()
+    yield from maps()
+
+
+def sets():
+    """Functions that tell elements apart, which takes more than the elements; ranges that overlap."""
+    each = [1000, 100_000, -2_000_000, -10_000_000]
+    for function, answer in [("arrayUnion", lambda n: n), ("arrayIntersect", lambda n: n), ("arraySymmetricDifference", lambda n: 0),
+                             ("arrayExcept", lambda n: 0)]:
+        yield Family(function, f"SELECT length({function}(range({{0}}), range({{0}})))", each, answer)
+    for function in ["arrayEnumerateUniq", "arrayEnumerateDense", "arrayEnumerateUniqRanked"]:
+        yield Family(function, f"SELECT length({function}(range({{0}})))", each, lambda n: n)
+    yield Family("arrayUniq", "SELECT arrayUniq(range({0}))", each, lambda n: n)
+    yield Family("arrayZipUnaligned", "SELECT length(arrayZipUnaligned(range({0}), range(10)))", [1000, 1_000_000, 20_000_000], lambda n: n)
+    yield Family("arrayReduce", "SELECT length(arrayReduce('groupArray', range({0})))", [1000, 1_000_000, 20_000_000], lambda n: n)
+    yield Family("arrayReduceInRanges", "SELECT length(arrayReduceInRanges('sum', arrayMap(x -> (1, 1000), range({0})), range(1000)))",
+                 [100, 10_000, -1_000_000], lambda n: n)
+    yield Family("damerauLevenshteinDistance", "SELECT damerauLevenshteinDistance(repeat('a', {0}), repeat('b', {0}))", [1000, -20_000, -65_000],
+                 lambda n: n)
+    yield Family("bitmapToArray", "SELECT length(bitmapToArray(bitmapBuild(range({0}))))", [1000, 1_000_000, -20_000_000], lambda n: n)
+
+
+def maps():
+    each = [1000, 100_000, -5_000_000]
+    entries = "mapFromArrays(range({0}), range({0}))"
+    for function, times in [("mapAdd", 1), ("mapUpdate", 1), ("mapConcat", 2)]:
+        yield Family(function, f"SELECT length({function}({entries}, {entries}))", each, (lambda times: lambda n: n * times)(times))
+    for call in ["mapSort({0})", "mapReverseSort({0})", "mapApply((k, v) -> (k, v + 1), {0})", "mapFilter((k, v) -> 1, {0})"]:
+        yield Family(call.split("(")[0], f"SELECT length({call.replace('{0}', entries)})", each, lambda n: n)
+    for call in ["{0}", "mapSort({0})", "mapConcat({0}, {0})", "mapUpdate({0}, {0})"]:
+        one = "mapFromArrays(range({1}), range({1}))"
+        yield Family("rows of maps", f"SELECT count() FROM (SELECT {call.replace('{0}', one)} AS m FROM numbers({{0}})) WHERE length(m) > 0",
+                     [(100, 100), (1000, 10_000), (10_000, 10_000)], lambda n, _: n)
 
 
 def aggregates():

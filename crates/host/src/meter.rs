@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 
 use crate::faults::Faults;
 use crate::memory::{MemoryBudget, MemoryRefused};
-use crate::shortage::look;
+use crate::shortage::{look, make_room};
 
 /// A thread tells the process when it is so many bytes ahead or behind. All threads together may be this much off.
 const BATCH: isize = 256 << 10;
@@ -382,10 +382,12 @@ pub fn reserve(consumer: &'static str, bytes: usize) -> Result<Reserved, MemoryR
         HERE.with(|here| {
             here.tell();
             here.add(asked, asked);
-            if let Err(refused) = account.allows(consumer, u64::try_from(bytes).unwrap_or(u64::MAX)) {
+            let more = u64::try_from(bytes).unwrap_or(u64::MAX);
+            if let Err(refused) = account.allows(consumer, more) {
                 here.add(-asked, -asked);
                 return Err(refused);
             }
+            make_room(account.server.limit(), more);
             here.total.set(here.total.get() - asked);
             here.own.set(here.own.get() - asked);
             here.prepaid.set(here.prepaid.get() + asked);

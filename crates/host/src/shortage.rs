@@ -2,7 +2,7 @@
 //!
 //! What is freed stays resident for a while, because it is mostly wanted again. Close to the limit that is memory which
 //! others cannot have. Invariant: looked at once in [`PAUSE`] at most, by who looks at the meter anyway, however little lives: a
-//! large statement has just ended. Must not know: allocators.
+//! large statement has just ended; and before much is taken in one go. Must not know: allocators.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +16,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Memory is short when so many eighths of the limit are resident.
 const SHORT_EIGHTHS: u64 = 6;
+
+/// Who takes so much in one go does not wait for the next look: it would be resident by then.
+const AT_ONCE_BYTES: u64 = 16 << 20;
 
 static WORK: OnceLock<(SystemClock, fn(bool))> = OnceLock::new();
 static NEXT_MS: AtomicU64 = AtomicU64::new(0);
@@ -35,6 +38,21 @@ pub(crate) fn give_back_while_short() -> bool {
     work.is_some()
 }
 
+/// Called by who may take `bytes` in a process that may hold `limit`: where both do not fit beside what the allocator keeps, that
+/// is given back before.
+pub(crate) fn make_room(limit: u64, bytes: u64) {
+    let Some((_, work)) = WORK.get().filter(|_| bytes >= AT_ONCE_BYTES) else { return };
+    if is_over(current_rss_bytes(), bytes, limit) {
+        // The next look takes it back.
+        IS_SHORT.store(true, Ordering::Relaxed);
+        work(true);
+    }
+}
+
+fn is_over(resident: u64, more: u64, limit: u64) -> bool {
+    resident.saturating_add(more) > limit
+}
+
 /// Called by who looks at the meter of a process that may hold `limit` bytes.
 pub(crate) fn look(limit: u64) {
     let Some((clock, work)) = WORK.get() else { return };
@@ -49,5 +67,17 @@ pub(crate) fn look(limit: u64) {
     let is_short = current_rss_bytes() > limit / 8 * SHORT_EIGHTHS;
     if IS_SHORT.swap(is_short, Ordering::Relaxed) || is_short {
         work(is_short);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_and_what_is_asked_for_must_fit_together() {
+        assert!(!is_over(300, 200, 500));
+        assert!(is_over(300, 201, 500));
+        assert!(is_over(300, u64::MAX, 500));
     }
 }

@@ -7,11 +7,12 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt32Array, UInt64Array};
-use arrow::compute::{cast, take};
+use arrow::compute::{cast, concat, take};
 use arrow::datatypes::{DataType, UInt8Type};
 use datafusion::common::DataFusionError;
+use functions::allowance::reserve;
 use functions::container::{list_of, offsets_of};
-use functions::{Arg, ArgType, Call, FunctionError, ScalarFunction};
+use functions::{Arg, ArgType, Call, FunctionError, ScalarFunction, row_bytes};
 use model::saturating::{place_of, u64_of, usize_of};
 use model::type_arrow::to_data_type;
 use model::{ColumnType, ErrorCode, StateType};
@@ -58,6 +59,13 @@ static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
 const INITIALIZE: &str = "initializeAggregation";
 const REDUCE: &str = "arrayReduce";
 const RANGES: &str = "arrayReduceInRanges";
+
+/// Elements of ranges that are gathered before they are aggregated: a million ranges of one array may have a thousand times its
+/// elements.
+const PIECE_ELEMENTS: usize = 1 << 20;
+
+/// What an element takes beside itself while runs are aggregated: its place and its group.
+const PLACE_BYTES: usize = 16;
 
 /// All of them.
 pub fn functions() -> &'static [ScalarFunction] {
@@ -258,6 +266,9 @@ fn elements(call: &Call<'_>, function: &str, first: usize) -> Result<Elements, F
 fn reduce(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let Elements { columns, types, lengths } = elements(call, REDUCE, 1)?;
     let aggregation = aggregation(REDUCE, Some(&call.args[0].array), &types)?;
+    let bytes = columns.iter().map(row_bytes).sum::<usize>().saturating_mul(2);
+    let _room =
+        reserve(REDUCE, lengths.iter().sum::<usize>().saturating_mul(PLACE_BYTES).saturating_add(bytes))?;
     let found = aggregation.over_runs(&columns, &lengths)?;
     laid_out(found, &to_data_type(call.result_type))
 }
@@ -291,6 +302,45 @@ fn range_of(index: i64, length: u64, elements: usize) -> Range<usize> {
     start..start.saturating_add(usize_of(length)).min(elements)
 }
 
+/// Ranges that may overlap, so many of their elements aggregated at a time.
+struct Pieces {
+    aggregation: Named,
+    columns: Vec<ArrayRef>,
+    places: Vec<u64>,
+    runs: Vec<usize>,
+    found: Vec<ArrayRef>,
+}
+
+impl Pieces {
+    fn add(&mut self, range: Range<usize>) -> Result<(), FunctionError> {
+        if !self.runs.is_empty() && self.places.len() + range.len() > PIECE_ELEMENTS {
+            self.aggregate()?;
+        }
+        self.runs.push(range.len());
+        self.places.extend(range.map(u64_of));
+        Ok(())
+    }
+
+    fn aggregate(&mut self) -> Result<(), FunctionError> {
+        let (places, runs) =
+            (UInt64Array::from(std::mem::take(&mut self.places)), std::mem::take(&mut self.runs));
+        let own = self.columns.iter().map(|column| row_bytes(column) / column.len().max(1)).sum::<usize>();
+        let _room = reserve(RANGES, places.len().saturating_mul(own + PLACE_BYTES))?;
+        let taken = self.columns.iter().map(|column| take(column, &places, None));
+        let taken = taken.collect::<Result<Vec<_>, _>>()?;
+        self.found.push(self.aggregation.over_runs(&taken, &runs)?);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<ArrayRef, FunctionError> {
+        if !self.runs.is_empty() || self.found.is_empty() {
+            self.aggregate()?;
+        }
+        let found: Vec<&dyn Array> = self.found.iter().map(AsRef::as_ref).collect();
+        Ok(concat(&found)?)
+    }
+}
+
 fn reduce_in_ranges(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let Elements { columns, types, lengths } = elements(call, RANGES, 2)?;
     let aggregation = aggregation(RANGES, Some(&call.args[0].array), &types)?;
@@ -300,20 +350,18 @@ fn reduce_in_ranges(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let illegal = || FunctionError::illegal_type(&call.args[1].column_type, RANGES);
     let (indices, sizes) =
         (bits(bounds.column(0)).ok_or_else(illegal)?, bits(bounds.column(1)).ok_or_else(illegal)?);
-    let (mut places, mut runs, mut counts, mut start) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let mut pieces = Pieces { aggregation, columns, places: Vec::new(), runs: Vec::new(), found: Vec::new() };
+    let (mut counts, mut start) = (Vec::new(), 0);
     for (row, length) in lengths.iter().enumerate() {
         let own = place_of(ranges.value_offsets()[row])..place_of(ranges.value_offsets()[row + 1]);
         counts.push(own.len());
         for at in own {
             let range = range_of(indices[at].cast_signed(), sizes[at], *length);
-            runs.push(range.len());
-            places.extend(range.map(|place| u64_of(start + place)));
+            pieces.add(start + range.start..start + range.end)?;
         }
         start += length;
     }
-    let places = UInt64Array::from(places);
-    let gathered = columns.iter().map(|column| take(column, &places, None)).collect::<Result<Vec<_>, _>>()?;
-    let found = aggregation.over_runs(&gathered, &runs)?;
+    let found = pieces.finish()?;
     let ColumnType::Array(element) = call.result_type else { return Err(illegal()) };
     let found = laid_out(found, &to_data_type(element))?;
     Ok(list_of(element, offsets_of(counts), found, None)?)

@@ -76,12 +76,12 @@ fn range_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     Ok(ColumnType::Array(Box::new(element)))
 }
 
-/// Refuses to make too many elements before any of them takes memory.
+/// Refuses to make too many elements before any of them takes memory; how many there will be more.
 fn check_elements(
     call: &Call<'_>,
     made: usize,
     (start, end, step): (i64, i64, i64),
-) -> Result<(), FunctionError> {
+) -> Result<usize, FunctionError> {
     let (distance, step) = (i128::from(end) - i128::from(start), i128::from(step));
     let ahead = if step == 0 || (distance > 0) != (step > 0) {
         0
@@ -90,8 +90,10 @@ fn check_elements(
     };
     let all = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(made);
     if all <= RANGE_ELEMENTS_MAX {
-        // As numbers of 8 bytes in a buffer that grows by doubling, and once more as what they become.
-        return call.reserve((all - made).saturating_mul(24));
+        // As numbers of 8 bytes, in a buffer that grows by doubling behind the first row, and once more as what they become.
+        let each = if made == 0 { 16 } else { 24 };
+        call.reserve((all - made).saturating_mul(each))?;
+        return Ok(all - made);
     }
     let message = format!(
         "a call to function range would produce {all} array elements, which is greater than the allowed maximum of \
@@ -117,7 +119,8 @@ fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             [] => (0, 0, 1),
         };
         if !call.is_null(row) {
-            check_elements(call, numbers.len(), (start, end, step))?;
+            let more = check_elements(call, numbers.len(), (start, end, step))?;
+            numbers.reserve(more);
         }
         let mut next = start;
         while !call.is_null(row) && (step > 0 && next < end || step < 0 && next > end) {

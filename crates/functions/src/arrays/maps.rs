@@ -20,6 +20,13 @@ use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::{ElementOrder, number_equality, take_entries};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{integer_shape, is_float, supertype};
+use crate::memory::row_bytes::row_bytes;
+
+/// What an entry takes while keys are told apart: its key as bytes, and an entry of a tree or a table.
+const ENTRY_BYTES: usize = 128;
+
+/// What an entry of the result takes beside itself: two places, in a buffer that grows by doubling, and each in one of its own.
+const PICKED_BYTES: usize = 64;
 
 /// Most entries `mapPopulateSeries` makes in one row.
 const SERIES_MAX: i128 = 1 << 24;
@@ -61,6 +68,8 @@ impl Entries {
             end += map.keys().len();
             maps.push((map, arg.is_constant, own));
         }
+        let bytes = maps.iter().map(|(map, ..)| row_bytes(map.keys()) + row_bytes(map.values()));
+        call.reserve(bytes.sum::<usize>().saturating_mul(2).saturating_add(end.saturating_mul(ENTRY_BYTES)))?;
         let keys: Vec<&dyn Array> = maps.iter().map(|(map, ..)| map.keys().as_ref()).collect();
         let values: Vec<&dyn Array> = maps.iter().map(|(map, ..)| map.values().as_ref()).collect();
         let (keys, values) = (concat(&keys)?, concat(&values)?);
@@ -86,6 +95,9 @@ impl Entries {
         for row in 0..call.rows {
             let before = picked.len();
             pick(row, &mut picked);
+            // Entries of a map that is a constant are there once, and are picked for each row.
+            call.reserve((picked.len() - before).saturating_mul(PICKED_BYTES))?;
+            call.allowance.check_elements(picked.len())?;
             lengths.push(picked.len() - before);
         }
         let keys: UInt64Array = picked.iter().map(|(key, _)| u64_of(*key)).collect::<Vec<_>>().into();
@@ -188,10 +200,10 @@ fn joined(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 fn updated(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let entries = Entries::of(call, call.result_type)?;
     entries.gathered(call, |row, out| {
-        let key = |at: usize| entries.rows.row(at).data().to_vec();
-        let mut changed: HashSet<Vec<u8>> = entries.places(1, row).map(key).collect();
-        out.extend(entries.places(0, row).filter(|at| !changed.contains(&key(*at))).map(|at| (at, at)));
-        out.extend(entries.places(1, row).filter(|at| changed.remove(&key(*at))).map(|at| (at, at)));
+        let key = |at: usize| entries.rows.row(at).data();
+        let mut changed: HashSet<&[u8]> = entries.places(1, row).map(key).collect();
+        out.extend(entries.places(0, row).filter(|at| !changed.contains(key(*at))).map(|at| (at, at)));
+        out.extend(entries.places(1, row).filter(|at| changed.remove(key(*at))).map(|at| (at, at)));
     })
 }
 
@@ -311,6 +323,9 @@ fn series(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
                     format!("mapPopulateSeries would make keys from {least} to {most}, which are too many");
                 return Err(FunctionError::new(ErrorCode::TOO_LARGE_ARRAY_SIZE, message));
             }
+            let more = usize::try_from(most.saturating_sub(least)).unwrap_or(0) + 1;
+            call.reserve(more.saturating_mul(PICKED_BYTES))?;
+            call.allowance.check_elements(made.len() + more)?;
             for next in least..=most {
                 made.push(next);
                 places.push(u64_of(*known.get(&next).unwrap_or(&entries.values().len())));

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
-use arrow::row::OwnedRow;
+use arrow::row::Row;
 use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode};
 
@@ -160,7 +160,7 @@ fn unique(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let counts: Vec<u32> = lengths
         .into_iter()
         .map(|length| {
-            let different: HashSet<&OwnedRow> = keys.by_ref().take(length).collect();
+            let different: HashSet<Row<'_>> = keys.by_ref().take(length).collect();
             u32::try_from(different.len()).unwrap_or(u32::MAX)
         })
         .collect();
@@ -186,10 +186,10 @@ fn numbered(
 /// A number for each element, of the elements of its row that were met before.
 fn enumerated(
     call: &Call<'_>,
-    mut number: impl FnMut(&mut HashMap<OwnedRow, u32>, OwnedRow) -> u32,
+    mut number: impl for<'k> FnMut(&mut HashMap<Row<'k>, u32>, Row<'k>) -> u32,
 ) -> Result<ArrayRef, FunctionError> {
     let (keys, lengths) = keys_of(call)?;
-    let mut keys = keys.into_iter();
+    let mut keys = keys.iter();
     let mut numbers: Vec<u32> = vec![];
     for length in &lengths {
         let mut known = HashMap::new();

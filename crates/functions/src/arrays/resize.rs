@@ -19,6 +19,9 @@ use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{contained, supertype};
 use crate::memory::row_bytes::row_bytes;
 
+/// A place that may be none.
+const PLACE_BYTES: usize = std::mem::size_of::<Option<u64>>();
+
 /// Most elements an array is made of out of nothing, as in ClickHouse.
 const ELEMENTS_MAX: usize = 1 << 30;
 
@@ -254,9 +257,14 @@ fn zip_unaligned(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let lists = (0..call.args.len()).map(|index| call.lists(index)).collect::<Result<Vec<_>, _>>()?;
     let lengths: Vec<usize> =
         (0..call.rows).map(|row| lists.iter().map(|list| list.range(row).len()).max().unwrap_or(0)).collect();
+    let all = lengths.iter().sum();
     let mut columns = vec![];
     for (list, part) in lists.iter().zip(parts) {
-        let mut places: Vec<Option<u64>> = vec![];
+        // Places that say whether there is one, and the same as a column; then what they show, and its type's copy of that.
+        let own = row_bytes(list.values()) / list.values().len().max(1);
+        call.reserve_indices(all)?;
+        call.reserve(all.saturating_mul(own.saturating_mul(2).saturating_add(PLACE_BYTES)))?;
+        let mut places: Vec<Option<u64>> = Vec::with_capacity(all);
         for (row, length) in lengths.iter().enumerate() {
             let own = list.range(row);
             places.extend((0..*length).map(|step| (step < own.len()).then(|| u64_of(own.start + step))));
@@ -264,7 +272,7 @@ fn zip_unaligned(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let taken = take(list.values(), &UInt64Array::from(places), None)?;
         columns.push(arrow::compute::cast(&taken, &model::type_arrow::to_data_type(&part.column_type))?);
     }
-    let tuples = tuple_of(parts, columns, None, lengths.iter().sum())?;
+    let tuples = tuple_of(parts, columns, None, all)?;
     Ok(list_of(pair, offsets_of(lengths), tuples, None)?)
 }
 

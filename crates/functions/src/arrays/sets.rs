@@ -5,7 +5,7 @@
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::concat;
 use arrow::datatypes::Field;
-use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
+use arrow::row::{RowConverter, Rows, SortField};
 use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode};
 use std::collections::{HashMap, HashSet};
@@ -19,6 +19,11 @@ use crate::kernel::list::{gather, nan_flags, number_equality, unsigned_zeros};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::expanded;
 use crate::kernel::types::{integer_shape, supertype};
+use crate::memory::row_bytes::row_bytes;
+
+/// What telling an element apart takes beside it: its key in the converted rows, two places, and entries in two tables that
+/// double.
+const TOLD_APART_BYTES: usize = 128;
 
 /// All arguments in their common type: the elements of all of them, where those of each begin, and what tells
 /// elements apart.
@@ -71,6 +76,7 @@ impl Operands {
         }
         let constants = call.args.iter().map(|arg| arg.is_constant).collect();
         let columns: Vec<&dyn Array> = lists.iter().map(|list| list.values().as_ref()).collect();
+        reserve_keys(call, end, lists.iter().map(|list| row_bytes(list.values())))?;
         let values = concat(&columns)?;
         let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
         let keys = converter.convert_columns(&[by(&values)])?;
@@ -102,6 +108,16 @@ impl Operands {
         }
         (counts, order)
     }
+}
+
+/// Asks for what telling so many elements apart takes, of so many bytes: they are copied, and written as keys.
+fn reserve_keys(
+    call: &Call<'_>,
+    elements: usize,
+    bytes: impl Iterator<Item = usize>,
+) -> Result<(), FunctionError> {
+    let bytes = bytes.fold(0, usize::saturating_add).saturating_mul(2);
+    call.reserve(elements.saturating_mul(TOLD_APART_BYTES).saturating_add(bytes))
 }
 
 /// All arguments in one type of arrays.
@@ -272,7 +288,7 @@ fn has_substring(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 }
 
 /// Tells elements of one column apart, several columns taken together.
-pub(super) fn keys_of(call: &Call<'_>) -> Result<(Vec<OwnedRow>, Vec<usize>), FunctionError> {
+pub(super) fn keys_of(call: &Call<'_>) -> Result<(Rows, Vec<usize>), FunctionError> {
     let mut columns = Vec::with_capacity(call.args.len());
     let mut lengths: Option<Vec<usize>> = None;
     for arg in call.args {
@@ -291,9 +307,11 @@ pub(super) fn keys_of(call: &Call<'_>) -> Result<(Vec<OwnedRow>, Vec<usize>), Fu
         let (start, end) = (start.unwrap_or(0), end.unwrap_or(0));
         columns.push(list.values().slice(start, end - start));
     }
+    let lengths = lengths.unwrap_or_default();
+    reserve_keys(call, lengths.iter().sum(), columns.iter().map(row_bytes))?;
     let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
-    let rows = RowConverter::new(fields)?.convert_columns(&columns)?;
-    Ok((rows.iter().map(|row| row.owned()).collect(), lengths.unwrap_or_default()))
+    let keys = RowConverter::new(fields)?.convert_columns(&columns)?;
+    Ok((keys, lengths))
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {

@@ -198,6 +198,9 @@ fn from_arrays_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     }
 }
 
+/// A key and a value, and a place of each.
+const PAIR_BYTES: usize = 32;
+
 fn from_arrays(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (keys, values) = (call.lists(0)?, call.lists(1)?);
     let (mut key_places, mut value_places, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
@@ -207,6 +210,9 @@ fn from_arrays(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             let message = "mapFromArrays needs as many keys as values";
             return Err(FunctionError::new(ErrorCode::SIZES_OF_ARRAYS_DONT_MATCH, message));
         }
+        // Arrays that are constants are there once, and stand in each row.
+        call.reserve(own_keys.len().saturating_mul(PAIR_BYTES))?;
+        call.allowance.check_elements(key_places.len().saturating_add(own_keys.len()))?;
         lengths.push(own_keys.len());
         key_places.extend(own_keys.map(u64_of));
         value_places.extend(own_values.map(u64_of));

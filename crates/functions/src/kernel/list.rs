@@ -195,9 +195,13 @@ pub(crate) fn take_entries(
 ) -> Result<(OffsetBuffer<i32>, ArrayRef, ArrayRef), FunctionError> {
     let entries = map.array.as_map();
     let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    let each = element_bytes(entries.keys()) + element_bytes(entries.values()) + INDEX_BYTES;
     for row in 0..call.rows {
-        let before = places.len();
-        pick(row, range(entries.value_offsets(), map.row(row)), &mut places);
+        let (before, own) = (places.len(), range(entries.value_offsets(), map.row(row)));
+        // Entries of one map are shared by all rows where it is a constant.
+        call.reserve(own.len().saturating_mul(each))?;
+        call.allowance.check_elements(before.saturating_add(own.len()))?;
+        pick(row, own, &mut places);
         lengths.push(places.len() - before);
     }
     let places = UInt64Array::from(places);

@@ -49,20 +49,23 @@ fn levenshtein<T: PartialEq>(a: &[T], b: &[T]) -> usize {
 /// As [`levenshtein`]; neighbours may change places, each once.
 fn damerau(a: &[u8], b: &[u8]) -> usize {
     let width = b.len() + 1;
-    let mut table = vec![0_usize; (a.len() + 1) * width];
-    (0..=b.len()).for_each(|j| table[j] = j);
+    // All rows of two texts of the largest length would take 32 GiB; a change of places looks back by two.
+    let (mut older, mut last, mut row) =
+        (vec![0_usize; width], (0..width).collect::<Vec<_>>(), vec![0; width]);
     for i in 1..=a.len() {
-        table[i * width] = i;
+        row[0] = i;
         for j in 1..=b.len() {
-            let exchanged = table[(i - 1) * width + j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = exchanged.min(table[(i - 1) * width + j] + 1).min(table[i * width + j - 1] + 1);
+            let exchanged = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = exchanged.min(last[j] + 1).min(row[j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(table[(i - 2) * width + j - 2] + 1);
+                best = best.min(older[j - 2] + 1);
             }
-            table[i * width + j] = best;
+            row[j] = best;
         }
+        std::mem::swap(&mut older, &mut last);
+        std::mem::swap(&mut last, &mut row);
     }
-    table[a.len() * width + b.len()]
+    last[b.len()]
 }
 
 fn jaro(a: &[u8], b: &[u8]) -> f64 {
