@@ -119,7 +119,7 @@ impl Rewriter {
             return Err(SqlError { code, ..error });
         };
         let args = if lower.contains("diff") { with_unit_as_text(args) } else { args };
-        Ok(call(known, self.values(self.of_tables(known, args))?))
+        Ok(call(names::planned(known), self.values(self.of_tables(known, args))?))
     }
 
     fn cast(&mut self, name: &str, operand: Expr, type_name: &Expr) -> Result<Expr> {

@@ -106,12 +106,14 @@ impl Rewriter {
             };
             SqlError::new(code, error.message)
         })?;
+        self.weight.enter_lambda()?;
         let rest = self.values(rest)?;
         let depth = self.frames.len();
         let unique = |name: &String| Ident::with_quote('`', format!("{name}#{depth}"));
         let frame = names.iter().map(|name| (name.clone(), Expr::Identifier(unique(name)))).collect();
         let params = names.iter().map(|name| LambdaFunctionParameter { name: unique(name), data_type: None });
         let body = self.inside(frame, *lambda.body)?;
+        self.weight.leave_lambda();
         let lambda = LambdaFunction {
             params: OneOrManyWithParens::Many(params.collect()),
             body: Box::new(call(BODY, vec![body])),

@@ -14,6 +14,8 @@ const LIST_BYTES_MAX: usize = 64 << 20;
 const BETWEEN_COST: usize = 8;
 /// Levels of what a query becomes; it is planned, cloned and dropped recursively.
 const DEPTH_MAX: usize = 400;
+/// Calls with lambdas that are in each other: planning a chain of n takes the third power of n.
+const LAMBDAS_MAX: usize = 100;
 /// A WITH item that reads another stands this deep in the plan, at least.
 const ITEM_LEVELS: usize = 2;
 /// What a SELECT takes besides its expressions.
@@ -41,6 +43,8 @@ pub(crate) struct Weight {
     around: usize,
     /// CASEs with an operand around the current expression.
     operands: usize,
+    /// Calls with lambdas around the current expression.
+    lambdas: usize,
 }
 
 struct Item {
@@ -124,6 +128,21 @@ impl Weight {
 
     pub(crate) fn leave_operand(&mut self) {
         self.operands -= 1;
+    }
+
+    /// Around a call with a lambda, whose type is found together with those of all in it, again for each above it.
+    pub(crate) fn enter_lambda(&mut self) -> Result<()> {
+        self.lambdas += 1;
+        if self.lambdas <= LAMBDAS_MAX {
+            return Ok(());
+        }
+        let message =
+            format!("functions with lambdas are nested deeper than {LAMBDAS_MAX} levels in each other");
+        Err(SqlError::new(ErrorCode::TOO_DEEP_RECURSION, message))
+    }
+
+    pub(crate) fn leave_lambda(&mut self) {
+        self.lambdas -= 1;
     }
 
     /// Behind it: the item is visible.

@@ -34,6 +34,7 @@ use model::type_arrow::{from_field, to_field};
 
 use super::comparison::as_value;
 use super::short_circuit::guarded;
+use crate::scalar::call_name::{digest_of_large, short_name};
 use crate::scalar::lambda::{BODY, Planned};
 use crate::session::session_values;
 use aggregates::typing::{argument, argument_type, external, scalar_at, type_of};
@@ -358,8 +359,12 @@ impl ScalarUDFImpl for Closure {
     }
 
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let shown = self.shown();
+        if let Some(digest) = digest_of_large(&shown, args)? {
+            return Ok(short_name(self.function.name, digest));
+        }
         let args: Vec<String> = args.iter().map(|arg| arg.schema_name().to_string()).collect();
-        Ok(format!("{}, {})", self.shown(), args.join(", ")))
+        Ok(format!("{shown}, {})", args.join(", ")))
     }
 
     fn signature(&self) -> &Signature {

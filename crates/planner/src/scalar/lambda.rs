@@ -76,6 +76,10 @@ impl HigherOrderUDFImpl for Planned {
         &self.name
     }
 
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        call_name(&self.name, args)
+    }
+
     fn signature(&self) -> &HigherOrderSignature {
         &self.signature
     }

@@ -25,6 +25,18 @@ const MAKE_MUCH: &[&str] = &[
     "randomPrintableASCII",
     "timeSlots",
 ];
+/// Functions whose work grows with the square of a text.
+const COMPARE_ALL: &[&str] = &[
+    "editDistance",
+    "editDistanceUTF8",
+    "damerauLevenshteinDistance",
+    "jaroSimilarity",
+    "jaroWinklerSimilarity",
+    "base58Encode",
+    "base58Decode",
+];
+/// What is in the texts of an argument of theirs, from which on they take milliseconds.
+const COMPARED_BYTES_MIN: usize = 2048;
 /// What is in the arrays or the texts of an argument, from which on the other functions take milliseconds.
 const ELEMENTS_MIN: usize = 1 << 19;
 const TEXT_BYTES_MIN: usize = 16 << 20;
@@ -36,7 +48,14 @@ pub(super) fn may_take_long(name: &str, values: &[Arg], rows: usize) -> bool {
     // As many rows as that are the elements of arrays, which a lambda is applied to.
     rows >= ELEMENTS_MIN
         || rows >= ROWS_MIN && MAKE_MUCH.contains(&name)
+        || COMPARE_ALL.contains(&name) && values.iter().any(|value| has_text(value, COMPARED_BYTES_MIN))
         || values.iter().any(|value| is_large(value.array.as_ref()))
+}
+
+/// Whether the texts of an argument may have so many bytes.
+fn has_text(value: &Arg, bytes_min: usize) -> bool {
+    let texts = value.array.as_string_view_opt();
+    texts.is_some_and(|texts| bytes_of(texts.data_buffers()) >= bytes_min)
 }
 
 fn is_large(array: &dyn Array) -> bool {
