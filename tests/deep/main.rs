@@ -119,17 +119,12 @@ const PRODUCTIONS: &[Production] = &[
     ("SELECT ", "arrayMap(x -> x, ", "[1]", ")"),
     ("SELECT ", "arrayFilter(x -> 1, ", "[1]", ")"),
     ("SELECT ", "coalesce(NULL, ", "1", ")"),
-    ("SELECT ", "toString(number) || ", "'a'", " FROM numbers(3)"),
     ("SELECT multiIf(number = 1, 2", ", number = 1, 3", ", 4) FROM numbers(3)", ""),
     ("SELECT map(number, 2", ", number, 2", ") FROM numbers(3)", ""),
     ("SELECT 1 FROM numbers(3) GROUP BY number", ", number + 1", "", ""),
     ("SELECT number FROM numbers(3) LIMIT 1 BY number", ", number + 1", "", ""),
     ("SELECT sum(number) OVER ()", ", sum(number) OVER ()", " FROM numbers(3)", ""),
     ("SELECT 'aaa' LIKE '", "%a", "'", ""),
-    ("SELECT match('aaa', '", "(a", "", ")')"),
-    ("SELECT CAST('', '", "Map(String, ", "UInt8", ")')"),
-    ("SELECT * FROM format(JSONEachRow, '", "{\"a\":", "1", "}')"),
-    ("SELECT * FROM generateRandom('a ", "Array(", "UInt8", ")') LIMIT 1"),
     ("SELECT (SELECT 1)", ", (SELECT 1)", "", ""),
 ];
 

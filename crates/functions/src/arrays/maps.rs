@@ -22,7 +22,10 @@ use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::{integer_shape, is_float, supertype};
 use crate::memory::row_bytes::row_bytes;
 
-/// What an entry takes while keys are told apart: its key as bytes, and an entry of a tree or a table.
+/// What an entry takes beside itself: its key as bytes, where that begins, and what it may become.
+const KEY_BYTES: usize = 64;
+
+/// What an entry of the row that is looked at takes in a tree or a table.
 const ENTRY_BYTES: usize = 128;
 
 /// What an entry of the result takes beside itself: two places, in a buffer that grows by doubling, and each in one of its own.
@@ -68,8 +71,10 @@ impl Entries {
             end += map.keys().len();
             maps.push((map, arg.is_constant, own));
         }
-        let bytes = maps.iter().map(|(map, ..)| row_bytes(map.keys()) + row_bytes(map.values()));
-        call.reserve(bytes.sum::<usize>().saturating_mul(2).saturating_add(end.saturating_mul(ENTRY_BYTES)))?;
+        let bytes: usize = maps.iter().map(|(map, ..)| row_bytes(map.keys()) + row_bytes(map.values())).sum();
+        let longest: usize = maps.iter().map(|(map, ..)| map.offsets().lengths().max().unwrap_or(0)).sum();
+        let entries = end.saturating_mul(KEY_BYTES).saturating_add(longest.saturating_mul(ENTRY_BYTES));
+        call.reserve(bytes.saturating_mul(2).saturating_add(entries))?;
         let keys: Vec<&dyn Array> = maps.iter().map(|(map, ..)| map.keys().as_ref()).collect();
         let values: Vec<&dyn Array> = maps.iter().map(|(map, ..)| map.values().as_ref()).collect();
         let (keys, values) = (concat(&keys)?, concat(&values)?);

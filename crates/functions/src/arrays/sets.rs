@@ -21,8 +21,10 @@ use crate::kernel::rows::expanded;
 use crate::kernel::types::{integer_shape, supertype};
 use crate::memory::row_bytes::row_bytes;
 
-/// What telling an element apart takes beside it: its key in the converted rows, two places, and entries in two tables that
-/// double.
+/// What an element takes beside itself: its key in the converted rows, and where that begins.
+const KEY_BYTES: usize = 32;
+
+/// What an element of the row that is looked at takes: two places, and entries in two tables that double.
 const TOLD_APART_BYTES: usize = 128;
 
 /// All arguments in their common type: the elements of all of them, where those of each begin, and what tells
@@ -76,7 +78,8 @@ impl Operands {
         }
         let constants = call.args.iter().map(|arg| arg.is_constant).collect();
         let columns: Vec<&dyn Array> = lists.iter().map(|list| list.values().as_ref()).collect();
-        reserve_keys(call, end, lists.iter().map(|list| row_bytes(list.values())))?;
+        let longest = lists.iter().map(|list| list.offsets().lengths().max().unwrap_or(0)).sum();
+        reserve_keys(call, (end, longest), lists.iter().map(|list| row_bytes(list.values())))?;
         let values = concat(&columns)?;
         let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
         let keys = converter.convert_columns(&[by(&values)])?;
@@ -110,14 +113,16 @@ impl Operands {
     }
 }
 
-/// Asks for what telling so many elements apart takes, of so many bytes: they are copied, and written as keys.
+/// Asks for what telling so many elements apart takes, at most `longest` of a row, of so many bytes: they are copied, and
+/// written as keys.
 fn reserve_keys(
     call: &Call<'_>,
-    elements: usize,
+    (elements, longest): (usize, usize),
     bytes: impl Iterator<Item = usize>,
 ) -> Result<(), FunctionError> {
     let bytes = bytes.fold(0, usize::saturating_add).saturating_mul(2);
-    call.reserve(elements.saturating_mul(TOLD_APART_BYTES).saturating_add(bytes))
+    let keys = elements.saturating_mul(KEY_BYTES).saturating_add(longest.saturating_mul(TOLD_APART_BYTES));
+    call.reserve(keys.saturating_add(bytes))
 }
 
 /// All arguments in one type of arrays.
@@ -308,7 +313,8 @@ pub(super) fn keys_of(call: &Call<'_>) -> Result<(Rows, Vec<usize>), FunctionErr
         columns.push(list.values().slice(start, end - start));
     }
     let lengths = lengths.unwrap_or_default();
-    reserve_keys(call, lengths.iter().sum(), columns.iter().map(row_bytes))?;
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    reserve_keys(call, (lengths.iter().sum(), longest), columns.iter().map(row_bytes))?;
     let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
     let keys = RowConverter::new(fields)?.convert_columns(&columns)?;
     Ok((keys, lengths))
