@@ -13,7 +13,7 @@ from pathlib import Path
 
 import chdb
 
-KNOWN = Path(__file__).resolve().parents[2] / "crates/sql/src/settings/known"
+KNOWN = Path(__file__).resolve().parents[2] / "crates/settings/src/known"
 # Settings that ours does not show: clients that see them use them, and answers are not written that way.
 HIDDEN = {"send_progress_in_http_headers"}
 

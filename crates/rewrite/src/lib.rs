@@ -9,8 +9,6 @@
 
 mod weight;
 mod manner;
-mod time_formats;
-mod null_for_empty;
 mod access;
 mod array_join;
 mod aliases;

@@ -1,8 +1,7 @@
 //! SQL text -> statements: what is written, as plain data, and as sqlparser's syntax tree with ClickHouse's forms in it.
 //!
 //! From below: `dialect` and `reader` make tokens and trees of it, `printer` makes text of trees; `grammar`
-//! holds the statements, `parser` is the entry. `guard` refuses what nobody would carry out, `settings` are the tables of
-//! settings.
+//! holds the statements, `parser` is the entry. `guard` refuses what nobody would carry out.
 //!
 //! Invariant: unknown syntax is an error with ClickHouse's code, never ignored. Must not know: DataFusion, what functions
 //! compute, storage, sessions, protocols.
@@ -12,7 +11,6 @@ pub mod dialect;
 pub mod reader;
 pub mod printer;
 pub mod tables;
-pub mod settings;
 mod grammar;
 pub mod parser;
 mod parameters;
@@ -42,6 +40,7 @@ pub use parser::{
 pub use printer::formatted::{Layout, formatted_expression, formatted_query};
 pub use printer::label::display_name;
 pub use printer::printed::{printed, printed_query};
+pub use settings;
 pub use settings::{
     KnownSetting, SettingDef, SettingEffect, SettingKind, SettingValue, Settings, known_session_settings,
     known_table_settings, session_settings, table_settings,

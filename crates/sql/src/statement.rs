@@ -29,6 +29,7 @@ pub use filter::NameFilter;
 pub use mutation::{Mutation, Partition, PartitionTransfer, RowChange, RowCommand, TransferKind};
 pub use parts_change::{NamedParts, PartsChange, PartsChangeKind};
 pub use refresh::{Interval, IntervalUnit, Refresh, Retries, When};
+pub use settings::{SettingChange, SettingText};
 pub use system::{SystemCommand, ViewCommand};
 pub use written_mode::WrittenMode;
 
@@ -37,24 +38,6 @@ pub use written_mode::WrittenMode;
 pub struct TableName {
     pub database: Option<String>,
     pub table: String,
-}
-
-/// `name = value` of SET and SETTINGS.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SettingChange {
-    pub name: String,
-    pub value: SettingText,
-}
-
-/// A setting's value as written.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SettingText {
-    /// A bare number, true or false.
-    Bare(String),
-    /// The inside of a quoted literal.
-    Quoted(String),
-    /// `DEFAULT`.
-    Default,
 }
 
 /// One statement and where it stood in the text.
@@ -479,16 +462,6 @@ impl fmt::Display for TableName {
         match &self.database {
             Some(database) => write!(f, "{database}.{}", self.table),
             None => f.write_str(&self.table),
-        }
-    }
-}
-
-impl SettingText {
-    /// The value without quotes; `None` for DEFAULT.
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            SettingText::Bare(text) | SettingText::Quoted(text) => Some(text),
-            SettingText::Default => None,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{Complaint, RustFile, pattern};
 pub(super) const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const ARCHITECTURE_LINES_MAX: usize = 250;
 /// The tables of settings, and what reads them for everybody.
-const SETTINGS: &str = "crates/sql/src/settings";
+const SETTINGS: &str = "crates/settings/src";
 
 static CODE_SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\s]+)`"));
 /// A row of a settings table: name, kind, default, effect, meaning.

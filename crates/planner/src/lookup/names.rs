@@ -107,7 +107,7 @@ pub fn scalar(name: &str) -> Option<&'static str> {
 
 /// The name by which DataFusion's planner is given a call. It reads the arguments of `map` twice, to see whether they are two
 /// arrays: a map of maps took twice as long with each level. Of the other name it reads them once, and makes the same call.
-pub(crate) fn planned(known: &'static str) -> &'static str {
+pub fn planned(known: &'static str) -> &'static str {
     if known == "map" { "make_map" } else { known }
 }
 

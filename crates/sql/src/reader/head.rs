@@ -490,10 +490,3 @@ pub(crate) fn whole_expression(text: &str) -> Result<Expr> {
 pub fn ident(name: &str) -> Ident {
     Ident::with_quote('`', name)
 }
-
-impl SettingChange {
-    /// Whether it asks for the defaults of an older version, which other settings get.
-    pub fn names_a_version(&self) -> bool {
-        self.name == "compatibility"
-    }
-}

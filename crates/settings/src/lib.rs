@@ -3,6 +3,7 @@
 //! Invariant: a value in [`Settings`] was checked against its type; an unknown name is an error that names the
 //! nearest one. Must not know: who obeys a setting.
 
+pub mod change;
 mod foreign;
 mod formats;
 mod insert;
@@ -17,9 +18,9 @@ mod older;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::statement::{SettingChange, SettingText};
 use lexer::error::{Result, SqlError};
 
+pub use change::{SettingChange, SettingText};
 pub use known::{KnownSetting, known_session_settings, known_table_settings};
 pub use value::SettingValue;
 
@@ -69,11 +70,11 @@ pub struct SettingDef {
 /// Writes a table of settings: name, kind, default, effect, meaning.
 macro_rules! settings {
     ($table:ident: $($name:ident $kind:expr, $default:literal, $effect:ident, $doc:literal;)*) => {
-        pub(super) const $table: &[crate::settings::SettingDef] = &[$(crate::settings::SettingDef {
+        pub(super) const $table: &[crate::SettingDef] = &[$(crate::SettingDef {
             name: stringify!($name),
             kind: $kind,
             default: $default,
-            effect: crate::settings::SettingEffect::$effect,
+            effect: crate::SettingEffect::$effect,
             doc: $doc,
         }),*];
     };

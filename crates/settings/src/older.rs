@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use model::ErrorCode;
 
 use super::{SettingEffect, SettingTable, SettingValue};
-use crate::statement::SettingText;
+use crate::change::SettingText;
 use lexer::error::{Result, SqlError};
 
 /// One change of a default.
@@ -64,7 +64,7 @@ pub(super) fn defaults_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::session_settings;
+    use crate::session_settings;
 
     #[test]
     fn every_change_is_read_and_is_of_a_setting() {

@@ -3,6 +3,9 @@
 //! Invariant: without a setting a query means what it means in ClickHouse without one. Must not know: syntax trees, and who
 //! obeys.
 
+pub(crate) mod null_for_empty;
+pub(crate) mod time_formats;
+
 use sql::Settings;
 
 /// See the module.

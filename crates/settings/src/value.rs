@@ -7,7 +7,7 @@ use model::calendar::zone::Zone;
 
 use super::known::known_session_settings;
 use super::{SettingDef, SettingKind};
-use crate::statement::SettingText;
+use crate::change::SettingText;
 use lexer::error::{Result, SqlError};
 
 #[derive(Clone, PartialEq, Debug)]
