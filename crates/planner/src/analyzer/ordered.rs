@@ -15,8 +15,16 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection, SortExp
 use crate::nodes::Cut;
 
 /// Aggregates whose result shows the order of rows.
-const SHOWING_ORDER: &[&str] =
-    &["groupArray", "groupConcat", ANY, "anyLast", "any_respect_nulls", "anyLast_respect_nulls"];
+const SHOWING_ORDER: &[&str] = &[
+    "groupArray",
+    "groupConcat",
+    ANY,
+    "anyLast",
+    "any_respect_nulls",
+    "anyLast_respect_nulls",
+    "first_value",
+    "last_value",
+];
 
 /// What argMin and argMax are, too, with the one key that they have.
 const ANY: &str = "any";
