@@ -63,7 +63,7 @@ impl Way {
         // Who is in one vector alone and below zero is neither less nor greater there.
         let is_asked = |index: &i64| match self {
             Way::Compare(holds) if !(holds(0, 1) && holds(1, 0)) => {
-                !one.get(index).xor(other.get(index)).is_some_and(|fixed| shape.steps(*fixed) < 0)
+                one.get(index).xor(other.get(index)).is_none_or(|fixed| shape.steps(*fixed) >= 0)
             }
             _ => true,
         };

@@ -37,9 +37,7 @@ fn running(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (mut sofar, mut pending, mut bytes) = (Arc::clone(&nothing), Vec::new(), 0);
     let finish = |pending: &mut Vec<ArrayRef>| {
         let rows = pending.len();
-        let all = concat(
-            &pending.drain(..).collect::<Vec<_>>().iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>(),
-        )?;
+        let all = concat(&std::mem::take(pending).iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())?;
         finalized(all, &states.column_type, rows)
     };
     let mut before: Option<ArrayRef> = None;

@@ -24,13 +24,13 @@ pub(super) fn chosen_type(
     shape: impl Fn(ColumnType) -> ColumnType + Send + Sync + 'static,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync + 'static {
     move |args| {
-        if let Some(ColumnType::Array(answer)) = args.first().map(|arg| &arg.column_type) {
-            if !matches!(answer.value_type(), ColumnType::UInt8 | ColumnType::Bool | ColumnType::Nothing) {
-                let message = format!(
-                    "expression for function {name} must return UInt8 or Nullable(UInt8), found {answer}"
-                );
-                return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
-            }
+        if let Some(ColumnType::Array(answer)) = args.first().map(|arg| &arg.column_type)
+            && !matches!(answer.value_type(), ColumnType::UInt8 | ColumnType::Bool | ColumnType::Nothing)
+        {
+            let message = format!(
+                "expression for function {name} must return UInt8 or Nullable(UInt8), found {answer}"
+            );
+            return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
         }
         match args.get(1).map(|arg| &arg.column_type) {
             Some(found) => Ok(shape(found.clone())),

@@ -165,7 +165,7 @@ impl VisitorMut for Filling {
 enum Source {
     /// One part or two.
     Table(Vec<Ident>),
-    Call(Function),
+    Call(Box<Function>),
 }
 
 struct Call<'a> {
@@ -217,7 +217,7 @@ impl Call<'_> {
                 let table = named(table).ok_or_else(|| self.wrong("takes the name of a table"))?;
                 Ok(Source::Table(vec![table]))
             }
-            [Expr::Function(function), ..] => Ok(Source::Call(function.clone())),
+            [Expr::Function(function), ..] => Ok(Source::Call(Box::new(function.clone()))),
             [database, table, ..] => match (named(database), named(table)) {
                 (Some(database), Some(table)) => Ok(Source::Table(vec![database, table])),
                 _ => Err(self.wrong("takes the name of a table")),
