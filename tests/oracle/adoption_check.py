@@ -24,7 +24,7 @@ from adoption_statements import STATEMENTS, write_files
 from adoption_tables import LOGICAL_ERROR, NO_ANSWER, Case, Checks, Server, Walk, adopted, difference, in_any_order
 
 # Files of a batch, batches, flipped bits, most rows of a file, and pairs of tables for each.
-AMOUNTS = {"short": (150, 1, 200, 9000, 1), "long": (150, 16, 5000, 30_000, 2)}
+AMOUNTS = {"short": (100, 1, 200, 9000, 1), "long": (150, 16, 5000, 30_000, 2)}
 WRITERS = ["pyarrow"] * 5 + ["clickhouse"] * 2 + ["duckdb"] * 2 + ["gristmill"]
 FLIPPED_FILES, THREADS = 20, 3
 # In these the file's pages are not those of the table's type, or have values that it has not.
