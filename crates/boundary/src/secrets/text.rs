@@ -69,6 +69,7 @@ fn doubtful_at(text: &str, depth: usize) -> Vec<Range<usize>> {
     let lexemes: Vec<Lexeme<'_>> = sql::lexemes_at(text).collect();
     let mut hidden = hidden_ranges(text, true);
     hidden.extend(collection_values(&lexemes));
+    hidden.extend(users_of_servers(&lexemes));
     // A statement may be written inside a literal, as in conditions on logs.
     let tells = |lexeme: &&Lexeme<'_>| {
         lexeme.is_text
@@ -131,6 +132,29 @@ fn collection_values(lexemes: &[Lexeme<'_>]) -> Vec<Range<usize>> {
             hidden.push(lexeme.start..lexeme.end);
         }
         in_value |= lexeme.text == "=";
+    }
+    hidden
+}
+
+/// What stands behind the table in `remote('host', db.t, 'user', 'password')`. Who leaves one of these calls goes on behind it,
+/// so that a text is read once.
+fn users_of_servers(lexemes: &[Lexeme<'_>]) -> Vec<Range<usize>> {
+    let (mut hidden, mut at) = (Vec::new(), 0);
+    while let Some(name) = lexemes.get(at) {
+        at += 1;
+        let is_call = name.is_name && lexemes.get(at).is_some_and(|next| next.text == "(");
+        if !is_call
+            || !["remote", "remoteSecure"].iter().any(|it| it.eq_ignore_ascii_case(unquoted(name.text)))
+        {
+            continue;
+        }
+        let (arguments, end) = arguments_from(lexemes, at + 1);
+        // A database and a table, or both as one.
+        let behind =
+            if arguments.get(1).is_some_and(|second| text_of(second.value).is_some()) { 3 } else { 2 };
+        let literals = arguments.iter().skip(behind).flat_map(|argument| argument.value);
+        hidden.extend(literals.filter(|lexeme| is_literal(lexeme)).map(|lexeme| lexeme.start..lexeme.end));
+        at = end;
     }
     hidden
 }

@@ -92,10 +92,29 @@ fn comments_and_telling_names_are_searched() {
     }
 }
 
+#[test]
+fn users_of_other_servers_are_hidden() {
+    for (text, shown) in [
+        (
+            "SELECT 'a' FROM remote('h', db.t, 'bob', 'pw', rand())",
+            "SELECT 'a' FROM remote('h', db.t, '[HIDDEN]', '[HIDDEN]', rand())",
+        ),
+        ("remoteSecure('h', 'd', 't', 'bob', 'pw')", "remoteSecure('h', 'd', 't', '[HIDDEN]', '[HIDDEN]')"),
+        ("remote('h', 'd', 't', 'bob', 'p", "remote('h', 'd', 't', '[HIDDEN]', '[HIDDEN]'"),
+        (
+            "remote('h', s3('u', 'k', 'sec'), 'bob')",
+            "remote('h', s3('u', '[HIDDEN]', '[HIDDEN]'), '[HIDDEN]')",
+        ),
+        ("SELECT remote('h', 'd', 't')", ""),
+    ] {
+        assert_eq!(masked(text), if shown.is_empty() { text } else { shown });
+    }
+}
+
 /// As much of it as a client can send: the stack does not grow with it, nor the time by its square.
 #[test]
 fn long_and_deep_texts_are_searched() {
-    for piece in ["-", "-- ", "/*", "/**/", "#", "'(", "s3(", "s3((", "/* x */ ", "-- a (b)\n"] {
+    for piece in ["-", "-- ", "/*", "/**/", "#", "'(", "s3(", "s3((", "remote(", "/* x */ ", "-- a (b)\n"] {
         let text = format!("SELECT 1 -- {} s3('u', 'k', 'sec", piece.repeat(90_000));
         assert!(!masked(&text).contains("sec"), "{piece}");
     }
