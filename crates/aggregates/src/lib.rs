@@ -29,6 +29,7 @@ mod exact_average;
 mod wrapped;
 pub mod row_bytes;
 pub mod states;
+pub mod arranged;
 pub mod scalars;
 
 use std::collections::HashMap;

@@ -195,7 +195,8 @@ struct Rows {
     compact_at: usize,
 }
 
-fn size_of_array(array: &ArrayRef) -> usize {
+/// The bytes of what an array shows.
+pub(super) fn size_of_array(array: &ArrayRef) -> usize {
     array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
 }
 

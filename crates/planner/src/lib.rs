@@ -28,6 +28,7 @@ pub mod words;
 pub use aggregates::states::{StateCheck, check_states, combiner};
 pub use aggregates::typing::scalar_at;
 pub use analyzer::rules::typed_expression;
+pub use analyzer::whole_blocks::sees_blocks;
 pub use install::configure;
 pub use lookup::called::named_functions;
 pub use lookup::documentation::{DocumentedFunction, documented_functions};

@@ -127,16 +127,22 @@ fn kept_sorted(group: &Group<'_>) -> Result<Vec<ArrayRef>, FunctionError> {
     Ok(vec![take(&group.call.arg(0)?.array, &places, None)?])
 }
 
+/// As in ClickHouse, a value takes the place of the one that came `n` before it.
 fn last(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let value = group.call.arg(0)?;
-    let most = group.parameters.count(0)?.unwrap_or(0);
-    let places: Vec<usize> = (group.call.rows.saturating_sub(most)..group.call.rows).collect();
+    let (rows, most) = (group.call.rows, group.parameters.count(0)?.unwrap_or(0));
+    let mut places: Vec<usize> = (rows.saturating_sub(most)..rows).collect();
+    if most > 0 && rows > most {
+        places.rotate_right(rows % most);
+    }
     list_at(&value.column_type, &value.array, &places)
 }
 
+/// As many as say which place is next, too.
 fn kept_last(group: &Group<'_>) -> Result<Vec<ArrayRef>, FunctionError> {
-    let most = group.parameters.count(0)?.unwrap_or(0).min(group.call.rows);
-    Ok(vec![group.call.arg(0)?.array.slice(group.call.rows - most, most)])
+    let (rows, most) = (group.call.rows, group.parameters.count(0)?.unwrap_or(0));
+    let kept = if rows > most { most + rows.checked_rem(most).unwrap_or(0) } else { rows };
+    Ok(vec![group.call.arg(0)?.array.slice(rows - kept, kept)])
 }
 
 /// A uniform sample without replacement, the same for the same rows and seed.

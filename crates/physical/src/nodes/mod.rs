@@ -4,6 +4,7 @@
 //! unless the statement itself asks for it. Must not know: where the rows go, and who commits them.
 
 mod asked_order;
+mod blocks;
 mod repeated;
 mod wide_unions;
 pub mod numbered_part;

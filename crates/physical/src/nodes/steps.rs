@@ -20,6 +20,7 @@ use planner::nodes::{ArrayJoin, Asof, Cut, Fill, without_apart};
 
 use super::array_join::ArrayJoinExec;
 use super::asof::{AsofExec, Match, Nearest, Side};
+use super::blocks::{Blocks, BlocksExec, with_blocks};
 use super::cut::{CutExec, Rule};
 use super::drawn::{Drawn, DrawnExec, with_barriers};
 use super::fill::{Constant, FillExec, Plan, Written, rule};
@@ -41,7 +42,8 @@ impl QueryPlanner for Planner {
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Steps)]);
-        let ready = with_barriers(with_skips(with_room(without_apart(divided(logical_plan)?)?)?)?)?;
+        let ready =
+            with_barriers(with_skips(with_blocks(with_room(without_apart(divided(logical_plan)?)?)?)?)?)?;
         planner.create_physical_plan(&ready, session).await
     }
 }
@@ -86,6 +88,9 @@ impl ExtensionPlanner for Steps {
         }
         if node.is::<Drawn>() {
             return Ok(Some(Unary::over(Arc::clone(input), DrawnExec)?));
+        }
+        if node.is::<Blocks>() {
+            return Ok(Some(BlocksExec::over(Arc::clone(input))?));
         }
         if let Some(skip) = node.downcast_ref::<Skip>() {
             return Ok(Some(SkipExec::over(Arc::clone(input), skip.rows)?));

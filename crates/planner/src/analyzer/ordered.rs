@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use aggregates::arranged;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
@@ -14,7 +15,7 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection, SortExp
 
 use crate::nodes::Cut;
 
-/// Aggregates whose result shows the order of rows.
+/// Aggregates whose result shows the order of rows, and which keep the keys themselves.
 const SHOWING_ORDER: &[&str] = &[
     "groupArray",
     "groupConcat",
@@ -141,7 +142,9 @@ fn shows_order(expr: &Expr) -> Option<&AggregateFunction> {
     match expr {
         Expr::AggregateFunction(function) => {
             let plain = function.params.order_by.is_empty() && !function.params.distinct;
-            (plain && SHOWING_ORDER.contains(&function.func.name())).then_some(function)
+            let shows =
+                SHOWING_ORDER.contains(&function.func.name()) || arranged::shows_order(&function.func);
+            (plain && shows).then_some(function)
         }
         _ => None,
     }

@@ -2,10 +2,12 @@
 //!
 //! Invariant: what an aggregate gives over a NULL without a type is decided here, before any row is read.
 
+use aggregates::arranged::{arranged, shows_order};
 use aggregates::row_bytes::is_counted_as_bytes;
+use arrow::compute::SortOptions;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion::logical_expr::{Expr, ExprSchemable, SortExpr};
 use model::ColumnType;
 
 use super::comparison::{as_value, cast_to};
@@ -38,6 +40,13 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
         function.params.args = vec![or_null(function.params.args.remove(0), of)?];
     }
     function.params.order_by = sort_keys(function.params.order_by, schema)?;
+    if !function.params.order_by.is_empty() && shows_order(&function.func) {
+        let keys = std::mem::take(&mut function.params.order_by);
+        let options = |key: &SortExpr| SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
+        function.func = arranged(function.func, keys.iter().map(options).collect());
+        function.params.args.extend(keys.into_iter().map(|key| key.expr));
+        return Ok(Expr::AggregateFunction(function));
+    }
     check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
     if takes_floats(&function.func) {
         function.params.args = floats(function.params.args, schema)?;
