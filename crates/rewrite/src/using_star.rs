@@ -3,7 +3,7 @@
 //! DataFusion keeps the key of whichever table's name sorts first, which in an outer join may be the side without a row.
 //! Invariant: where a table has no name, or a join is of another kind, the `*` stays.
 
-use sql::dialect::call;
+use sql::dialect::{call, number};
 use sql::reader::clauses::{Side, Strictness, word_of};
 use sql::reader::head::ident;
 use sql::tables::joins::{constraint_mut, constraint_of};
@@ -101,44 +101,94 @@ pub(crate) fn joined_columns(select: &mut Select) -> Vec<Joined> {
     if apart.is_empty() { in_where(&select.from) } else { apart }
 }
 
-/// Joins a table to another with ON in place of USING where the first may have no row: its own column is then the default,
-/// while the bare name is the column of whichever has one. Says what the bare names stand for.
+/// Joins tables with ON in place of USING where the first may have no row: its own column is then the default, while the bare
+/// name is the column of whichever has one; and where more than two are joined. Says what the bare names stand for.
 ///
-/// DataFusion has one column for both. Where more than two tables are joined it stays so.
+/// DataFusion has one column for two tables, and finds none among more.
 fn kept_apart(from: &mut [TableWithJoins]) -> Vec<Joined> {
     let [tables] = from else { return vec![] };
-    let Some(first) = name_of(&tables.relation) else { return vec![] };
-    let [join] = tables.joins.as_mut_slice() else { return vec![] };
-    let Some(second) = name_of(&join.relation).filter(|second| *second != first) else { return vec![] };
-    let second_may_miss = match &join.join_operator {
-        JoinOperator::Right(_) | JoinOperator::RightOuter(_) => false,
-        JoinOperator::FullOuter(_) => true,
-        JoinOperator::AsOf { match_condition, .. } => {
-            match word_of(match_condition).and_then(Strictness::parse) {
-                Some((Strictness::Any | Strictness::Anti, Side::Right)) => false,
-                Some((Strictness::Any, Side::Full)) => true,
-                _ => return vec![],
-            }
-        }
-        _ => return vec![],
-    };
-    let Some(columns) = using(join).filter(|columns| !columns.is_empty()) else { return vec![] };
-    let pair = |column: &Ident| (column_of(&first, column), column_of(&second, column));
-    // The mark says that they get one type.
-    let marked = |column: Expr| call(USING, vec![column]);
-    let equal = |(left, right)| operation(marked(left), BinaryOperator::Eq, marked(right));
-    let equal = columns.iter().map(pair).map(equal);
-    let condition = equal.reduce(|all, one| operation(all, BinaryOperator::And, one));
-    let (Some(condition), Some(constraint)) = (condition, constraint_mut(&mut join.join_operator)) else {
+    let Some(steps) = steps(tables) else { return vec![] };
+    let is_needed = steps.len() > 1 || steps.iter().any(|step| step.kept != Kept::Left);
+    if !is_needed {
         return vec![];
-    };
-    *constraint = JoinConstraint::On(condition);
-    let joined = |name: Ident| {
-        let (left, right) = pair(&name);
-        let value = if second_may_miss { whichever(left, right) } else { right };
-        Joined { name, value, everywhere: true }
-    };
-    columns.into_iter().map(joined).collect()
+    }
+    let mut joined: Vec<Joined> = vec![];
+    let mut conditions: Vec<Option<Expr>> = vec![];
+    for (at, step) in steps.iter().enumerate() {
+        let mut equals = vec![];
+        for name in &step.columns {
+            let known = joined.iter().position(|known| known.name.value == name.value);
+            let left = match known {
+                Some(known) => joined.swap_remove(known).value,
+                // Which of several tables has a column is not known here.
+                None if at == 0 => column_of(&step.left, name),
+                None => return vec![],
+            };
+            let right = column_of(&step.right, name);
+            // The mark says that they get one type.
+            let marked = |column: &Expr| call(USING, vec![column.clone()]);
+            equals.push(operation(marked(&left), BinaryOperator::Eq, marked(&right)));
+            let value = match step.kept {
+                Kept::Left => left,
+                Kept::Right => right,
+                Kept::Both => whichever(left, right),
+            };
+            joined.push(Joined { name: name.clone(), value, everywhere: true });
+        }
+        conditions.push(equals.into_iter().reduce(|all, one| operation(all, BinaryOperator::And, one)));
+    }
+    for (join, condition) in tables.joins.iter_mut().zip(conditions) {
+        if let (Some(condition), Some(constraint)) = (condition, constraint_mut(&mut join.join_operator)) {
+            *constraint = JoinConstraint::On(condition);
+        }
+    }
+    joined
+}
+
+/// Which side's column of USING has the value in every row of a join.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Left,
+    Right,
+    Both,
+}
+
+/// One join of a chain: the first table, the one that it adds, and the columns of its USING.
+struct Step {
+    left: ObjectName,
+    right: ObjectName,
+    columns: Vec<Ident>,
+    kept: Kept,
+}
+
+/// The joins of a chain of tables with names, one of which has USING; `None` where a join is of a kind that has to stay as written.
+fn steps(tables: &TableWithJoins) -> Option<Vec<Step>> {
+    let left = name_of(&tables.relation)?;
+    let mut names = vec![left.clone()];
+    let mut steps = vec![];
+    for join in &tables.joins {
+        let right = name_of(&join.relation)?;
+        if names.contains(&right) {
+            return None;
+        }
+        names.push(right.clone());
+        let columns = using(join)?;
+        let kept = match &join.join_operator {
+            JoinOperator::Right(_) | JoinOperator::RightOuter(_) => Kept::Right,
+            JoinOperator::FullOuter(_) => Kept::Both,
+            JoinOperator::AsOf { match_condition, .. } => {
+                match word_of(match_condition).and_then(Strictness::parse)? {
+                    (Strictness::Any | Strictness::Anti, Side::Right) => Kept::Right,
+                    (Strictness::Any, Side::Full) => Kept::Both,
+                    (Strictness::Any, Side::Left | Side::Inner) if tables.joins.len() > 1 => Kept::Left,
+                    _ => return None,
+                }
+            }
+            _ => Kept::Left,
+        };
+        steps.push(Step { left: left.clone(), right, columns, kept });
+    }
+    steps.iter().any(|step| !step.columns.is_empty()).then_some(steps)
 }
 
 fn is_full(strictness: &Expr) -> bool {
@@ -147,7 +197,9 @@ fn is_full(strictness: &Expr) -> bool {
 
 /// The left column, or the right one where that is its default: then the left row is missing, or both are equal.
 fn whichever(left: Expr, right: Expr) -> Expr {
-    let default = call("defaultValueOfArgumentType", vec![left.clone()]);
+    // What a row that is missing has; of a Date32 that is another than the default of its type.
+    let behind_the_end = vec![call("array", vec![left.clone()]), number("2")];
+    let default = call("arrayElement", behind_the_end);
     let is_default = operation(left.clone(), BinaryOperator::Eq, default);
     let misses = operation(Expr::IsNull(Box::new(left.clone())), BinaryOperator::Or, is_default);
     call("if", vec![misses, right, left])
@@ -167,7 +219,11 @@ pub(crate) fn stars(
     leave_out: impl Fn(&mut WildcardAdditionalOptions, &[Ident]),
 ) -> Vec<SelectItem> {
     let named: Vec<&Vec<Ident>> = parts.iter().skip(1).map(|(_, columns)| columns).collect();
-    let same = named.first().filter(|first| named.iter().all(|other| other == *first));
+    let is_of = |one: &[Ident], other: &[Ident]| one.iter().all(|column| other.contains(column));
+    // In the order of the last one, whose columns come first.
+    let same = named.last().filter(|last| {
+        named.iter().all(|other| is_of(other, last.as_slice()) && is_of(last.as_slice(), other))
+    });
     let star = |(at, (name, columns)): (usize, &Part)| {
         let mut options = options.clone();
         leave_out(&mut options, if at == 0 { same.map_or(&[][..], |same| same) } else { columns });
@@ -175,13 +231,14 @@ pub(crate) fn stars(
         SelectItem::QualifiedWildcard(kind, options)
     };
     let first = parts.first().map(|(name, _)| name);
-    let key = |column: Ident| match (first, parts.len()) {
-        // The planner finds the one of whichever side has the row, but not among more than two tables.
-        (Some(first), 3..) => SelectItem::UnnamedExpr(column_of(first, &column)),
-        _ => match joined.iter().find(|known| known.everywhere && known.name.value == column.value) {
-            Some(known) => SelectItem::ExprWithAlias { expr: known.value.clone(), alias: column },
-            None => SelectItem::UnnamedExpr(Expr::Identifier(column)),
-        },
+    let key = |column: Ident| {
+        let known = joined.iter().find(|known| known.everywhere && known.name.value == column.value);
+        match (known, first, parts.len()) {
+            (Some(known), ..) => SelectItem::ExprWithAlias { expr: known.value.clone(), alias: column },
+            // The planner finds the one of whichever side has the row, but not among more than two tables.
+            (None, Some(first), 3..) => SelectItem::UnnamedExpr(column_of(first, &column)),
+            (None, ..) => SelectItem::UnnamedExpr(Expr::Identifier(column)),
+        }
     };
     let keys = same.into_iter().flat_map(|columns| columns.iter().cloned());
     let keys = keys.map(key);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InSubquery;
-use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection, Subquery};
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection, Subquery, when};
 use functions::FunctionError;
 use model::{ColumnType, ErrorCode};
 
@@ -47,6 +47,9 @@ enum Way {
     Left(ColumnType),
     /// Both in their types.
     Both(ColumnType, ColumnType),
+    /// The left side in the set's type, as ClickHouse has it always; both as texts, so that what does not fit is a text that no
+    /// value has.
+    Shown,
     /// They have none.
     Never,
 }
@@ -56,9 +59,8 @@ fn way(left: &ColumnType, set: &ColumnType) -> Way {
     let bytes = |t: &ColumnType| t.is_address() || t.is_wide_integer();
     match (left, set) {
         _ if left == set || *set == Nothing || *left == Nothing => Way::Kept,
-        (Decimal { .. }, wide) | (wide, Decimal { .. }) if wide.is_wide_integer() => {
-            Way::Written(left.clone())
-        }
+        _ if is_shown(left, set) => Way::Shown,
+        (wide, Decimal { .. }) if wide.is_wide_integer() => Way::Written(left.clone()),
         _ if bytes(left) || bytes(set) => Way::Fitted(left.clone()),
         // By their names; a text of digits is no number of an enum.
         (named, ColumnType::String) if named.enum_values().is_some() => Way::Left(ColumnType::String),
@@ -79,14 +81,32 @@ fn way(left: &ColumnType, set: &ColumnType) -> Way {
             Way::Fitted(left.clone())
         }
         (Date | Date32, DateTime { .. } | DateTime64 { .. }) => Way::Left(as_long(set)),
-        // Days of before 1970 are no Date.
-        (DateTime64 { .. }, Date | Date32) => Way::Left(Date32),
         (DateTime { .. }, Date | Date32) => Way::Left(set.clone()),
+        // As there, what is finer than the set has is left out.
+        (DateTime64 { .. }, DateTime64 { .. }) => Way::Left(set.clone()),
         (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }) => {
             if digits(left) < digits(set) { Way::Left(set.clone()) } else { Way::Set(left.clone()) }
         }
         (Array(a), Array(b)) if is_apart(a, b) => Way::Never,
         _ => Way::Kept,
+    }
+}
+
+/// Types of which ClickHouse has no common one, but finds values of the one in sets of the other; and a DateTime64 among days,
+/// a Decimal among integers, of which it forgets what stands behind the point.
+fn is_shown(left: &ColumnType, set: &ColumnType) -> bool {
+    use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, String};
+    let is_day = |t: &ColumnType| matches!(t, Date | Date32);
+    let is_time = |t: &ColumnType| is_day(t) || matches!(t, DateTime { .. } | DateTime64 { .. });
+    let is_plain = |t: &ColumnType| is_time(t) || t.is_number() || *t == Bool;
+    match (left, set) {
+        (String, other) | (other, String) => is_plain(other),
+        (Bool, other) | (other, Bool) => is_time(other) || other.is_wide_integer(),
+        (Decimal { .. }, other) => other.is_integer() || other.is_wide_integer(),
+        (DateTime64 { .. }, other) if is_day(other) => true,
+        (Date32, Date) => true,
+        (day, other) | (other, day) if is_day(day) => other.is_integer() || is_float(other),
+        _ => false,
     }
 }
 
@@ -133,6 +153,7 @@ fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Resu
             (typed(value, value_type, left)?, typed(element, element_type, set)?)
         }
         Way::Both(left, set) => (typed(value, value_type, left)?, fitted(element, &set)?),
+        Way::Shown => (shown(value, value_type, element_type)?, call("toString", vec![element])?),
         Way::Never => {
             let message =
                 format!("there is no supertype for types {value_type}, {element_type} of the sides of IN");
@@ -166,6 +187,31 @@ fn fitting_tuple(tuple: &Expr, pairs: &[(&ColumnType, &ColumnType)]) -> Result<O
 fn fitted(value: Expr, to: &ColumnType) -> Result<Expr> {
     let to = Expr::Literal(ScalarValue::Utf8View(Some(to.to_string())), None);
     call("accurateCastOrNull", vec![value, to])
+}
+
+/// A text that no value of a type that is compared by its texts has.
+const NO_VALUE: &str = "\u{0}";
+
+/// The text of a value in another type; [`NO_VALUE`] where that has none for it, and NULL only where the value is NULL.
+fn shown(value: Expr, own: &ColumnType, to: &ColumnType) -> Result<Expr> {
+    let text = call("toString", vec![fitted(value.clone(), to.value_type())?])?;
+    let no_value = Expr::Literal(ScalarValue::Utf8View(Some(NO_VALUE.to_owned())), None);
+    let text = call("ifNull", vec![text, no_value.clone()])?;
+    // A part of a second is in no set of what has none.
+    let text = match own.value_type() {
+        ColumnType::DateTime64 { precision: 1.., .. } if !matches!(to.value_type(), ColumnType::String) => {
+            let whole = call("toStartOfSecond", vec![value.clone()])?;
+            call("if", vec![call("equals", vec![value.clone(), whole])?, text, no_value])?
+        }
+        _ => text,
+    };
+    match own.is_nullable() {
+        true => {
+            let is_there = Expr::IsNotNull(Box::new(value));
+            when(is_there, text).end()
+        }
+        false => Ok(text),
+    }
 }
 
 /// As [`fitted`], of the digits of the value.
