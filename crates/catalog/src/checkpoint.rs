@@ -11,6 +11,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, BinaryBuilder, RecordBatch, UInt16Builder, UInt64Builder};
 use arrow::datatypes::{DataType, Field, Schema, UInt16Type, UInt64Type};
 use bytes::Bytes;
+use host::guarded::guarded;
 use host::{Disk, DiskFile, Faults, Host, create_dir_all_synced, read_all};
 use model::Seq;
 use model::saturating::u64_of;
@@ -254,6 +255,16 @@ struct Footer {
 /// Hands every row to `each`, which may not rely on what it got before this function has returned `Ok`: only then are
 /// count and hash right. Returns the seq of the checkpoint.
 pub fn read_rows(
+    path: &Path,
+    bytes: Bytes,
+    each: &mut dyn FnMut(&Fact) -> Result<(), FormatError>,
+) -> Result<Seq, CheckpointError> {
+    // Bytes that say of themselves what is not so make the reader of Parquet files break off.
+    guarded(|| read_unguarded(path, bytes, each))
+        .unwrap_or_else(|problem| Err(CheckpointError::Damaged { path: path.to_owned(), problem }))
+}
+
+fn read_unguarded(
     path: &Path,
     bytes: Bytes,
     each: &mut dyn FnMut(&Fact) -> Result<(), FormatError>,
