@@ -24,6 +24,7 @@ pub use create_text::{
     NAME_DIVIDER, VIEW_FROM, VIEW_OWN, VIEW_REFRESH, VIEW_RUN, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key,
     show_create_table, show_create_temporary_table, shown_projection, shown_select, storage_text,
 };
+pub use grammar::query::explain_of_query;
 pub use grammar::refresh::refresh_of_text;
 pub use guard::{guard, guard_expression};
 pub use lexer;
@@ -37,6 +38,7 @@ pub use parameters::{bind_parameters, default_parameters, has_parameters};
 pub use parser::{
     measured_query, parse, parse_constraint, parse_expression, parse_one, parse_pairs, parse_query,
 };
+pub use printer::explained::explained_syntax;
 pub use printer::formatted::{Layout, formatted_expression, formatted_query};
 pub use printer::label::display_name;
 pub use printer::printed::{printed, printed_query};

@@ -17,6 +17,7 @@ mod refresh;
 mod alter;
 mod create_view;
 mod filter;
+mod query_of;
 mod system;
 mod written_mode;
 

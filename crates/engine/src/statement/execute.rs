@@ -75,7 +75,9 @@ pub(crate) async fn once(
         true => planner::user_functions::defined_with_functions(statement, &|name| execution.lambda(name))?,
         false => None,
     };
-    match defined.as_ref().unwrap_or(statement) {
+    let statement = defined.as_ref().unwrap_or(statement);
+    let explained = explain::in_queries(services, execution, statement).await?;
+    match explained.as_ref().unwrap_or(statement) {
         Statement::Query(query) => return select::run(services, execution, query).await,
         Statement::Insert(insert) => return insert::run(services, execution, insert, text, body).await,
         Statement::Explain(explain) => return explain::run(services, execution, explain, text).await,

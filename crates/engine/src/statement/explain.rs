@@ -10,12 +10,13 @@ use boundary::request::Rows;
 use boundary::secrets::text::masked;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use model::{ByteSize, TableDef};
 use physical::nodes::metered::metered;
 use physical::profile::State;
 use sources::ObjectTable;
-use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Layout, Query, Statement};
+use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, Statement};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
@@ -25,13 +26,31 @@ use crate::query::explain_sources::source_lines;
 use crate::query::load_source::{UNIT_BYTES, plain_source, unit_of};
 use crate::query::select::plan;
 use crate::query::show::lines;
-use crate::query::spreading::{explained, spread};
+use crate::query::spreading::{self, spread};
 use crate::resolve::materialized::views_of;
 use crate::statement::insert;
+use tables::calls::explained;
 
 /// StarRocks' words.
 const ROLLS_BACK: &str =
     "Attention: The transaction of the statement will be aborted, and no data will be actually inserted!!!";
+
+/// The statement with what EXPLAIN says where its query reads from EXPLAIN; `None` where it does not.
+pub(crate) async fn in_queries(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    statement: &Statement,
+) -> Result<Option<Statement>, Error> {
+    let mut said: Option<Statement> = None;
+    while let Some(query) = said.as_ref().unwrap_or(statement).query()
+        && let Some(explain) = explained::first(&query.ast)?
+    {
+        let lines = explanation(services, execution, &explain, "").await?;
+        let query = said.get_or_insert_with(|| statement.clone()).query_mut();
+        query.into_iter().for_each(|query| explained::put(&mut query.ast, &lines));
+    }
+    Ok(said)
+}
 
 /// `text` is the statement's text, which an INSERT's ranges point into.
 pub(crate) async fn run(
@@ -40,8 +59,33 @@ pub(crate) async fn run(
     explain: &Explain,
     text: &str,
 ) -> Result<Rows, Error> {
+    lines("explain", explanation(services, execution, explain, text).await?)
+}
+
+/// Boxed, because what is explained may read from EXPLAIN.
+fn explanation<'a>(
+    services: &'a Arc<Services>,
+    execution: &'a Arc<Execution>,
+    explain: &'a Explain,
+    text: &'a str,
+) -> BoxFuture<'a, Result<Vec<String>, Error>> {
+    explained_lines(services, execution, explain, text).boxed()
+}
+
+async fn explained_lines(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    explain: &Explain,
+    text: &str,
+) -> Result<Vec<String>, Error> {
+    if !matches!(explain.kind, ExplainKind::Ast | ExplainKind::Syntax)
+        && let Some(statement) = in_queries(services, execution, &explain.statement).await?
+    {
+        let explain = Explain { statement: Box::new(statement), ..explain.clone() };
+        return explanation(services, execution, &explain, text).await;
+    }
     if let (ExplainKind::Analyze, Statement::Insert(insert)) = (explain.kind, explain.statement.as_ref()) {
-        return lines("explain", analyze_insert(services, execution, insert, text).await?);
+        return analyze_insert(services, execution, insert, text).await;
     }
     let (query, target) = match explain.statement.as_ref() {
         Statement::Query(query) => (query, None),
@@ -56,7 +100,7 @@ pub(crate) async fn run(
         ExplainKind::Ast => {
             lines_of(&execution.secrets(&services.config).scrub(&format!("{:#?}", query.ast)))
         }
-        ExplainKind::Syntax => vec![masked(&syntax(explain, query, target))],
+        ExplainKind::Syntax => vec![masked(&sql::explained_syntax(explain, query, target))],
         ExplainKind::Plan => plan_lines(services, execution, query, target).await?,
         ExplainKind::Pipeline => physical_lines(services, execution, query).await?,
         ExplainKind::Estimate => estimate(services, execution, query).await?,
@@ -64,27 +108,7 @@ pub(crate) async fn run(
         ExplainKind::Load => load_lines(services, execution, query, target).await?,
     };
     let secrets = execution.secrets(&services.config);
-    lines("explain", text.iter().map(|line| secrets.scrub(line)).collect())
-}
-
-/// The query as ClickHouse reads it, with operators as functions.
-fn syntax(explain: &Explain, query: &Query, target: Option<&Insert>) -> String {
-    let on_one_line = explain.options.iter().any(|option| {
-        option.name == "oneline" && option.value.text().is_some_and(|value| !["0", "false"].contains(&value))
-    });
-    let layout = Layout { on_one_line, as_functions: true, as_tree: target.is_none() };
-    let select = sql::formatted_query(query, layout);
-    let Some(insert) = target else { return select };
-    let place = match &insert.target {
-        InsertTarget::Table(name) => name.to_string(),
-        InsertTarget::Function(call) => {
-            format!("FUNCTION {}", sql::formatted_expression(&sql::Expr::Function(call.as_ref().clone())))
-        }
-    };
-    let columns: Vec<String> =
-        insert.columns.iter().flatten().map(|name| sql::escape::quote_name(name)).collect();
-    let columns = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
-    format!("INSERT INTO {place}{columns} {select}")
+    Ok(text.iter().map(|line| secrets.scrub(line)).collect())
 }
 
 fn lines_of(text: &str) -> Vec<String> {
@@ -106,7 +130,7 @@ async fn plan_lines(
     out.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
     out.push(String::new());
     let physical = planned.physical().await?;
-    let servers = explained(services, execution, &planned.titles, &physical);
+    let servers = spreading::explained(services, execution, &planned.titles, &physical);
     let physical = spread(services, execution, &planned.titles, physical)?;
     out.extend(rendered(physical.as_ref()));
     out.extend(servers);

@@ -1,5 +1,6 @@
 //! SELECT, EXPLAIN, DESCRIBE.
 
+use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
 use crate::reader::head::Head;
@@ -7,7 +8,7 @@ use crate::reader::tokens::tokenize;
 use crate::statement::{Described, Explain, ExplainKind, Query, Statement};
 use crate::tables::files::call_files;
 use crate::tables::servers::{is_about_servers, of_this_server};
-use lexer::error::Result;
+use lexer::error::{Result, SqlError};
 
 /// True before a SELECT in any of its forms.
 pub(crate) fn starts(head: &Head<'_>) -> bool {
@@ -39,23 +40,51 @@ pub(crate) fn of_text(text: &str) -> Result<Query> {
     })
 }
 
+const KINDS: &[(&str, ExplainKind)] = &[
+    ("PLAN", ExplainKind::Plan),
+    ("AST", ExplainKind::Ast),
+    ("SYNTAX", ExplainKind::Syntax),
+    ("PIPELINE", ExplainKind::Pipeline),
+    ("ESTIMATE", ExplainKind::Estimate),
+    ("ANALYZE", ExplainKind::Analyze),
+    ("LOAD", ExplainKind::Load),
+];
+
+/// EXPLAIN as a table: its words, its options as they are written, and what it is about.
+///
+/// # Errors
+/// There is no such EXPLAIN of a query, or its options cannot be read.
+pub fn explain_of_query(words: &str, options: &str, query: ast::Query) -> Result<Explain> {
+    let written = words.trim().to_ascii_uppercase();
+    let word = written.strip_prefix("EXPLAIN").map(str::trim);
+    let kind = match word {
+        Some("") => Some(ExplainKind::Plan),
+        // These run the query.
+        Some("ANALYZE" | "LOAD") | None => None,
+        Some(word) => KINDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind),
+    };
+    let kind = kind.ok_or_else(|| SqlError::not_implemented(&format!("{written} inside a query")))?;
+    let options = match options.trim() {
+        "" => vec![],
+        options => {
+            let mut head = Head::new(options, 0, tokenize(options)?)?;
+            let changes = head.settings()?;
+            head.expect_end()?;
+            changes
+        }
+    };
+    let statement = Box::new(Statement::Query(Query::from(Box::new(query))));
+    Ok(Explain { kind, options, statement, format: None })
+}
+
 /// Behind EXPLAIN.
 pub(crate) fn explain(head: &mut Head<'_>) -> Result<Statement> {
-    let kinds = [
-        ("PLAN", ExplainKind::Plan),
-        ("AST", ExplainKind::Ast),
-        ("SYNTAX", ExplainKind::Syntax),
-        ("PIPELINE", ExplainKind::Pipeline),
-        ("ESTIMATE", ExplainKind::Estimate),
-        ("ANALYZE", ExplainKind::Analyze),
-        ("LOAD", ExplainKind::Load),
-    ];
     for refused in ["QUERY", "TABLE", "CURRENT"] {
         if head.peek_word(refused) {
             return Err(head.refuse(&format!("EXPLAIN {refused} ..")));
         }
     }
-    let kind = kinds.iter().find(|(word, _)| head.word(word)).map_or(ExplainKind::Plan, |(_, kind)| *kind);
+    let kind = KINDS.iter().find(|(word, _)| head.word(word)).map_or(ExplainKind::Plan, |(_, kind)| *kind);
     let options = match (head.token(), head.token_after(1)) {
         (Token::Word(_), Token::Eq) => head.settings()?,
         _ => vec![],

@@ -4,4 +4,5 @@
 
 pub mod label;
 pub mod formatted;
+pub(crate) mod explained;
 pub(crate) mod printed;

@@ -10,6 +10,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 use crate::dialect::text_of;
 use crate::reader::clause_ends::{JOINING, ended};
+use crate::reader::explained;
 use crate::reader::finals::with_finals;
 use crate::reader::parameter_lists::with_parentheses;
 use crate::reader::stars::{self, end_of};
@@ -91,6 +92,7 @@ pub fn word_of(condition: &Expr) -> Option<&str> {
 
 /// Carries the clauses of all queries in these tokens, which have no space among them.
 pub(crate) fn carried(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let tokens = explained::as_calls(tokens);
     let has =
         |words: &[&str]| tokens.iter().any(|token| words.iter().any(|word| is_word(&token.token, word)));
     let (joins, limits) = (has(&["JOIN"]), has(&["LIMIT"]));

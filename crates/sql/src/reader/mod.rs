@@ -7,6 +7,7 @@ pub mod tokens;
 pub mod finals;
 mod parameter_lists;
 mod stars;
+pub mod explained;
 pub(crate) mod clause_ends;
 pub mod clauses;
 pub mod head;

@@ -6,6 +6,7 @@
 pub mod known;
 pub mod setting_calls;
 pub mod computed;
+pub mod explained;
 pub mod file_filters;
 pub mod source_defaults;
 pub mod target_types;
