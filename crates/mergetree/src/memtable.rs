@@ -4,7 +4,7 @@
 //! for the next query ([`MemtableCache`]): rows of the log never change, and a table's are a queue that only flushes
 //! shorten.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -44,6 +44,30 @@ pub fn batches_between(
     let within = table.inline().map(AsRef::as_ref).filter(|statement| blocks.contains(&statement.block));
     let statements: Vec<&InlineStatement> = within.collect();
     chunks(&statements).into_iter().map(|chunk| read(table, chunk, evolution)).collect()
+}
+
+/// Statements with no part between them: a part may be made of them, as no part covers another's block numbers.
+pub struct InlineRun {
+    pub first: u64,
+    pub last: u64,
+    pub rows: u64,
+    pub bytes: u64,
+}
+
+/// All inline rows, in the order of their block numbers.
+pub fn inline_runs(table: &TableState) -> Vec<InlineRun> {
+    let parts: BTreeSet<u64> = table.parts().map(|part| part.blocks.min).collect();
+    let mut runs: Vec<InlineRun> = Vec::new();
+    for statement in table.inline() {
+        let (block, rows, bytes) = (statement.block, statement.rows, u64_of(statement.bytes.len()));
+        match runs.last_mut().filter(|run| parts.range(run.last..block).next().is_none()) {
+            Some(run) => {
+                (run.last, run.rows, run.bytes) = (block, run.rows + rows, run.bytes + bytes);
+            }
+            None => runs.push(InlineRun { first: block, last: block, rows, bytes }),
+        }
+    }
+    runs
 }
 
 /// Decoded batches of the tables that were asked for, within a memory budget.

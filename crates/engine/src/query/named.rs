@@ -29,5 +29,5 @@ pub(super) fn joins_of(
 ) -> Arc<dyn planner::AskedTables> {
     let (finding, services, reading) = (Arc::clone(execution), Arc::clone(services), Arc::clone(execution));
     let find = move |name: &TableName| finding.table(name);
-    JoinsOfStatement::over(find, move |state| provider_of(&services, &reading, state))
+    JoinsOfStatement::over(find, move |state| provider_of(&services, &reading, state, None))
 }

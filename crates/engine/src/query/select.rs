@@ -24,7 +24,7 @@ use functions::folding;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use model::saturating::usize_of;
-use model::{ColumnDef, DefaultKind, ErrorCode};
+use model::{ColumnDef, ErrorCode};
 use physical::budget::sparing::Sparing;
 use physical::nodes::cross_of_lists::with_nested_columns;
 use physical::nodes::gather::gathered;
@@ -33,6 +33,7 @@ use physical::nodes::rounds::limited;
 use physical::nodes::row_limits::{RowLimits, with_row_limits};
 use physical::nodes::source_order::in_source_order;
 use physical::profile::{Span, StatementProfile};
+use physical::provider::part_columns::PartColumn;
 use planner::filters::filtered;
 use sql::{Settings, TableName};
 
@@ -44,8 +45,7 @@ use crate::query::named::{joins_of, name_finals};
 use crate::query::spreading::spread;
 use crate::resolve::calls::{Resolved, Wanted, resolve_calls};
 use crate::resolve::outside::{resolve_tables, tables_in};
-use crate::resolve::schemas::external_name;
-use crate::resolve::schemas::{CALLS, StatementCatalog};
+use crate::resolve::schemas::{CALLS, Named, StatementCatalog, external_name, hidden_columns};
 use crate::resolve::views::expanded;
 use boundary::stack_room::Roomy;
 use sinks::frozen::KnownSource;
@@ -165,8 +165,9 @@ async fn with_left_names(
     while let Some(probe) = tables::leftmost::probe(&written, at) {
         // Tables that cannot be read by themselves, inside of a correlated query, keep their names.
         if let Ok(planned) = plan(services, execution, &sql::Query::from(Box::new(probe)), None).await {
+            let columns = planned.logical.schema().fields().iter().map(|field| field.name().clone());
             let columns: Vec<String> =
-                planned.logical.schema().fields().iter().map(|field| field.name().clone()).collect();
+                columns.chain(PartColumn::names()).chain(PartColumn::names()).collect();
             written = tables::leftmost::qualified(written, at, &columns);
         }
         at += 1;
@@ -258,7 +259,7 @@ async fn plan_once(
             Ok(state) if state.def.engine.is_external() => {
                 resolved.hidden.get(&external_name(&state.def)).cloned().unwrap_or_default()
             }
-            _ => hidden_columns(execution, database, table),
+            _ => hidden_columns(execution, (database, table), &wanted.names),
         },
     };
     let mut asts: Vec<Query> =
@@ -266,9 +267,9 @@ async fn plan_once(
     asts.iter_mut().for_each(|ast| hide_from_wildcards(ast, hidden));
     name_finals(execution, &mut asts)?;
     asts.iter_mut().for_each(|ast| ask(ast, &resolved.asked));
-    let tables = std::mem::take(&mut resolved.tables);
+    let named = Named { calls: std::mem::take(&mut resolved.tables), columns: wanted.names.clone() };
     let catalog: Arc<dyn CatalogProviderList> =
-        Arc::new(StatementCatalog::new(Arc::clone(services), Arc::clone(execution), tables));
+        Arc::new(StatementCatalog::new(Arc::clone(services), Arc::clone(execution), named));
     let functions = asts.iter().flat_map(planner::named_functions).collect();
     let joins = joins_of(services, execution);
     let mut state = query_state(services, execution, &functions)?;
@@ -319,19 +320,6 @@ async fn resolve(
     resolve_tables(services, execution, outside, known, wanted, &mut resolved).await?;
     resolved.sources.iter().for_each(|source| execution.profile.listed(source.files().len(), source.bytes()));
     Ok(resolved)
-}
-
-/// MATERIALIZED and ALIAS columns are read by name only.
-fn hidden_columns(execution: &Execution, database: Option<&str>, table: &str) -> Vec<String> {
-    let Ok(state) = execution.table(&TableName::new(database, table)) else { return Vec::new() };
-    use DefaultKind::{Alias, Materialized};
-    let shows = execution.settings.get_bool("asterisk_include_materialized_columns");
-    let hidden = |column: &&ColumnDef| match column.default {
-        Some((Materialized, _)) => !shows,
-        Some((Alias, _)) => true,
-        _ => false,
-    };
-    state.def.columns.iter().filter(hidden).map(|column| column.name.to_string()).collect()
 }
 
 /// A table may be missing because its database is.

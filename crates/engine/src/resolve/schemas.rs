@@ -3,7 +3,7 @@
 //! Invariant: every name resolves against the one snapshot of the statement. Looking a name up does no I/O: sources
 //! were resolved before planning and stand in a schema of their own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,11 +14,13 @@ use catalog::TableState;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::Result;
 use datafusion::datasource::MemTable;
-use model::{ColumnDef, ColumnType, TableDef, TableEngine};
+use model::{ColumnDef, ColumnType, DefaultKind, TableDef, TableEngine};
 use parts::evolve::evolve;
 use physical::nodes::numbered_part::{NumberedPart, PART_OFFSET};
 use physical::provider::final_table::{FinalRead, FinalTable};
+use physical::provider::part_columns::{PartColumn, PartColumns};
 use physical::provider::table::{MergeTreeTable, OlderRows};
+use sql::TableName;
 
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::services::Services;
@@ -35,21 +37,28 @@ pub(crate) const CALLS: &str = sql::PLACEHOLDER_DATABASE;
 /// Tables that stand for the table-function calls of one statement.
 pub(crate) type Calls = HashMap<String, Arc<dyn TableProvider>>;
 
+/// What a statement names.
+pub(crate) struct Named {
+    pub calls: Calls,
+    /// All that may be columns.
+    pub columns: BTreeSet<String>,
+}
+
 pub(crate) struct StatementCatalog {
     services: Arc<Services>,
     execution: Arc<Execution>,
-    calls: Arc<Calls>,
+    named: Arc<Named>,
 }
 
 impl StatementCatalog {
-    pub(crate) fn new(services: Arc<Services>, execution: Arc<Execution>, calls: Calls) -> StatementCatalog {
-        StatementCatalog { services, execution, calls: Arc::new(calls) }
+    pub(crate) fn new(services: Arc<Services>, execution: Arc<Execution>, named: Named) -> StatementCatalog {
+        StatementCatalog { services, execution, named: Arc::new(named) }
     }
 }
 
 impl fmt::Debug for StatementCatalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StatementCatalog({} calls)", self.calls.len())
+        write!(f, "StatementCatalog({} calls)", self.named.calls.len())
     }
 }
 
@@ -70,7 +79,7 @@ impl CatalogProviderList for StatementCatalog {
         let databases = Databases {
             services: Arc::clone(&self.services),
             execution: Arc::clone(&self.execution),
-            calls: Arc::clone(&self.calls),
+            named: Arc::clone(&self.named),
         };
         (name == CATALOG).then(|| Arc::new(databases) as Arc<dyn CatalogProvider>)
     }
@@ -79,7 +88,7 @@ impl CatalogProviderList for StatementCatalog {
 struct Databases {
     services: Arc<Services>,
     execution: Arc<Execution>,
-    calls: Arc<Calls>,
+    named: Arc<Named>,
 }
 
 impl fmt::Debug for Databases {
@@ -104,7 +113,7 @@ impl CatalogProvider for Databases {
             is_here: name == HERE,
             services: Arc::clone(&self.services),
             execution: Arc::clone(&self.execution),
-            calls: Arc::clone(&self.calls),
+            named: Arc::clone(&self.named),
         };
         known.then(|| Arc::new(tables) as Arc<dyn SchemaProvider>)
     }
@@ -116,7 +125,7 @@ struct DatabaseTables {
     is_here: bool,
     services: Arc<Services>,
     execution: Arc<Execution>,
-    calls: Arc<Calls>,
+    named: Arc<Named>,
 }
 
 impl fmt::Debug for DatabaseTables {
@@ -140,6 +149,16 @@ impl DatabaseTables {
         }
     }
 
+    /// What is asked of the table's parts.
+    fn part_columns(&self, state: &TableState) -> Result<Option<Arc<PartColumns>>> {
+        let asked = PartColumn::asked(&state.def, &self.named.columns);
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        let (table, _) = self.services.tables.handle(&state.def).map_err(into_datafusion)?;
+        Ok(Some(Arc::new(PartColumns::new(table, &self.database, asked))))
+    }
+
     fn state(&self, name: &str) -> Option<Arc<TableState>> {
         let database = self.execution.snapshot.database(&self.database)?;
         self.execution.snapshot.table(database.id, name)
@@ -159,10 +178,10 @@ impl SchemaProvider for DatabaseTables {
             return found.map(|part| rewritten(&self.services, &self.execution, part)).transpose();
         }
         if self.database == CALLS {
-            return Ok(self.calls.get(name).cloned());
+            return Ok(self.named.calls.get(name).cloned());
         }
         if let Some(table) = self.temporary(name) {
-            return provider_of(&self.services, &self.execution, table).map(Some);
+            return provider_of(&self.services, &self.execution, table, None).map(Some);
         }
         if self.database == SYSTEM {
             return system::table(name, &self.services, &self.execution).map_err(into_datafusion);
@@ -176,24 +195,28 @@ impl SchemaProvider for DatabaseTables {
             // FINAL of a block is the block.
             return match self.block_of(&state) {
                 Some(block) => block.map(Some),
-                None => final_of(&self.services, &self.execution, state).map(Some),
+                None => {
+                    let columns = self.part_columns(&state)?;
+                    final_of(&self.services, &self.execution, state, columns).map(Some)
+                }
             };
         };
         if let Some(block) = self.block_of(&state) {
             return block.map(Some);
         }
         if state.def.engine.is_external() {
-            let found = self.calls.get(&external_name(&state.def)).cloned();
+            let found = self.named.calls.get(&external_name(&state.def)).cloned();
             return found.map(Some).ok_or_else(|| into_datafusion(not_listed(&self.database, name)));
         }
-        provider_of(&self.services, &self.execution, state).map(Some)
+        let columns = self.part_columns(&state)?;
+        provider_of(&self.services, &self.execution, state, columns).map(Some)
     }
 
     fn table_exist(&self, name: &str) -> bool {
         match self.database.as_str() {
             _ if self.temporary(name).is_some() => true,
             CALLS if name == REWRITTEN => self.execution.rewritten.is_some(),
-            CALLS => self.calls.contains_key(name),
+            CALLS => self.named.calls.contains_key(name),
             database if is_derived(database) => system::has_table(database, name),
             _ => self.state(name.strip_suffix(SUFFIX).unwrap_or(name)).is_some(),
         }
@@ -229,10 +252,16 @@ pub(crate) fn provider_of(
     services: &Services,
     execution: &Execution,
     table: Arc<TableState>,
+    columns: Option<Arc<PartColumns>>,
 ) -> Result<Arc<dyn TableProvider>> {
-    let def = Arc::clone(&table.def);
-    let stored = provider_of_stored(services, execution, table)?;
+    let def = read_as(&table.def, columns.as_deref());
+    let stored = provider_of_stored(services, execution, table, columns)?;
     aliased(services, execution, &def, joined::read(&def, stored).map_err(into_datafusion)?)
+}
+
+/// The definition with the columns of parts behind its own.
+fn read_as(def: &Arc<TableDef>, columns: Option<&PartColumns>) -> Arc<TableDef> {
+    columns.map_or_else(|| Arc::clone(def), |columns| Arc::new(columns.defined()))
 }
 
 /// Rows with their ALIAS columns.
@@ -253,12 +282,14 @@ fn final_of(
     services: &Services,
     execution: &Execution,
     state: Arc<TableState>,
+    columns: Option<Arc<PartColumns>>,
 ) -> Result<Arc<dyn TableProvider>> {
-    let def = Arc::clone(&state.def);
-    let older = older_rows(services, execution, &def).map_err(into_datafusion)?;
-    let (table, _) = services.tables.handle(&def).map_err(into_datafusion)?;
+    let def = read_as(&state.def, columns.as_deref());
+    let older = older_rows(services, execution, &state.def).map_err(into_datafusion)?;
+    let (table, _) = services.tables.handle(&state.def).map_err(into_datafusion)?;
     let splits_partitions = execution.settings.get_bool("do_not_merge_across_partitions_select_final");
     let stored = MergeTreeTable::new(state, execution.snapshot.seq(), Arc::clone(&services.memtables), older);
+    let stored = stored.with_part_columns(columns);
     let masks = execution.settings.get_bool("final_masks").then(|| Arc::clone(&services.masks));
     let stored = Arc::new(FinalTable::new(stored, FinalRead { table, splits_partitions, masks }));
     aliased(services, execution, &def, stored)
@@ -280,11 +311,11 @@ fn rewritten(services: &Services, execution: &Execution, of: &Rewritten) -> Resu
     let (def, stored) = match of {
         Rewritten::Part { state, is_numbered: false } => {
             // All rows that are stored, also of a table that shows fewer.
-            let stored = provider_of_stored(services, execution, Arc::clone(state))?;
+            let stored = provider_of_stored(services, execution, Arc::clone(state), None)?;
             return aliased(services, execution, &state.def, stored);
         }
         Rewritten::Part { state, .. } => {
-            (&state.def, provider_of_stored(services, execution, Arc::clone(state))?)
+            (&state.def, provider_of_stored(services, execution, Arc::clone(state), None)?)
         }
         Rewritten::Filling => return Err(into_datafusion(Error::internal("a new table is not read"))),
         Rewritten::Rows { def, rows } | Rewritten::Block { def, rows } => {
@@ -307,12 +338,14 @@ fn provider_of_stored(
     services: &Services,
     execution: &Execution,
     state: Arc<TableState>,
+    columns: Option<Arc<PartColumns>>,
 ) -> Result<Arc<dyn TableProvider>> {
     match state.def.engine {
         engine if engine.keeps_parts() => {
             let memtables = Arc::clone(&services.memtables);
             let older = older_rows(services, execution, &state.def).map_err(into_datafusion)?;
-            Ok(Arc::new(MergeTreeTable::new(state, execution.snapshot.seq(), memtables, older)))
+            let table = MergeTreeTable::new(state, execution.snapshot.seq(), memtables, older);
+            Ok(Arc::new(table.with_part_columns(columns)))
         }
         TableEngine::Memory => {
             let rows = services.memory_tables_of(&execution.temporary, &state.def).batches(state.def.id);
@@ -328,4 +361,22 @@ fn provider_of_stored(
         // A table outside was found among the calls.
         _ => Ok(Arc::new(MemTable::try_new(state.def.arrow_schema(), vec![vec![]])?)),
     }
+}
+
+/// MATERIALIZED and ALIAS columns, and those of parts, are read by name only.
+pub(crate) fn hidden_columns(
+    execution: &Execution,
+    (database, table): (Option<&str>, &str),
+    named: &BTreeSet<String>,
+) -> Vec<String> {
+    let Ok(state) = execution.table(&TableName::new(database, table)) else { return Vec::new() };
+    use DefaultKind::{Alias, Materialized};
+    let shows = execution.settings.get_bool("asterisk_include_materialized_columns");
+    let hidden = |column: &&ColumnDef| match column.default {
+        Some((Materialized, _)) => !shows,
+        Some((Alias, _)) => true,
+        _ => false,
+    };
+    let own = state.def.columns.iter().filter(hidden).map(|column| column.name.to_string());
+    own.chain(PartColumn::asked(&state.def, named).iter().map(|column| column.name().to_owned())).collect()
 }

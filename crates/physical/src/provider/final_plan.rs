@@ -123,13 +123,22 @@ impl FinalScan<'_> {
             true => partition.name().to_owned(),
             false => String::new(),
         };
+        let told = self.stored.told_rows()?;
         let mut groups: BTreeMap<String, Vec<Item>> = BTreeMap::new();
         let mut from = 0;
         for part in state.parts().map(Some).chain([None]) {
             let blocks = from..part.map_or(u64::MAX, |part| part.blocks.min).max(from);
             let first_block = state.inline().map(|rows| rows.block).find(|block| blocks.contains(block));
-            let between = batches_between(state, &self.stored.older.evolution, blocks);
-            for (partition, rows) in by_partition(table, between.map_err(into_datafusion)?)? {
+            let between = match &told {
+                Some(rows) => {
+                    let within = rows.iter().filter(|(block, _)| blocks.contains(block));
+                    within.map(|(_, rows)| rows.clone()).collect()
+                }
+                None => {
+                    batches_between(state, &self.stored.older.evolution, blocks).map_err(into_datafusion)?
+                }
+            };
+            for (partition, rows) in by_partition(table, between)? {
                 let first_block = first_block.unwrap_or(from);
                 let name = group(&partition);
                 groups.entry(name).or_default().push(Item::Rows { partition, first_block, rows });

@@ -72,7 +72,7 @@ pub(super) struct Masking {
     pub(super) masks: Arc<Masks>,
     /// By part of the scan.
     pub(super) places: Arc<Vec<Place>>,
-    /// The input's but for its last two columns.
+    /// The input's, with its last two columns or without them.
     pub(super) schema: SchemaRef,
     /// Whether all rows of the parts are read.
     pub(super) reads_all: bool,
@@ -141,8 +141,8 @@ impl Masking {
         found: &[Arc<Vec<RowMask>>],
         hidden: &Count,
     ) -> Result<RecordBatch> {
-        let (rows, columns) = (batch.num_rows(), self.schema.fields().len());
-        let given = batch.columns().get(..columns).unwrap_or_default().to_vec();
+        let (rows, columns) = (batch.num_rows(), batch.num_columns().saturating_sub(2));
+        let given = batch.columns().get(..self.schema.fields().len()).unwrap_or_default().to_vec();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let given = RecordBatch::try_new_with_options(Arc::clone(&self.schema), given, &options)?;
         let (Some(parts), Some(numbers)) = (

@@ -13,6 +13,7 @@ mod part_reader;
 pub mod masks;
 mod mask_node;
 mod unpruned;
+pub mod part_columns;
 pub mod part_files;
 mod older_parts;
 mod in_order;

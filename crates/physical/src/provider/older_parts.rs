@@ -48,6 +48,8 @@ pub(crate) struct OlderScan<'a> {
     pub limit: Option<usize>,
     pub evolution: &'a Arc<Evolution>,
     pub masked: Option<&'a MaskedParts>,
+    /// As of [`PartScan`].
+    pub is_numbered: bool,
 }
 
 pub(crate) fn scan_older(session: &dyn Session, scan: OlderScan<'_>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -70,6 +72,7 @@ pub(crate) fn scan_older(session: &dyn Session, scan: OlderScan<'_>) -> Result<A
         limit: scan.limit,
         in_order: false,
         masked: scan.masked,
+        is_numbered: scan.is_numbered,
     };
     let files = scan_parts(session, parts)?;
     let stored = Arc::new(source.project(&projection)?);
@@ -77,7 +80,10 @@ pub(crate) fn scan_older(session: &dyn Session, scan: OlderScan<'_>) -> Result<A
         scan.target.fields().iter().map(|field| {
             Ok(ProjectionExpr::new(evolved(&stored, field, scan.evolution)?, field.name().clone()))
         });
-    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let mut columns = columns.collect::<Result<Vec<_>>>()?;
+    for (at, field) in files.schema().fields().iter().enumerate().skip(projection.len()) {
+        columns.push(ProjectionExpr::new(Arc::new(Column::new(field.name(), at)), field.name().clone()));
+    }
     Ok(Arc::new(ProjectionExec::try_new(columns, files)?))
 }
 

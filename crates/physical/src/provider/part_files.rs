@@ -50,6 +50,15 @@ pub(crate) struct PartScan<'a> {
     pub in_order: bool,
     /// Rows that are not shown are left out, if there are any.
     pub masked: Option<&'a MaskedParts>,
+    /// Behind the columns come, of each row, the place of its part among the parts, and its number there.
+    pub is_numbered: bool,
+}
+
+impl PartScan<'_> {
+    /// Whether rows are read with their numbers, be it for a mask alone.
+    fn has_numbers(&self) -> bool {
+        self.is_numbered || self.masked.is_some()
+    }
 }
 
 /// A scan over the parts; one file group a partition, balanced by bytes. DataFusion cuts groups further by row group.
@@ -68,7 +77,7 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         readers = readers.with_unpacked(unpacked, columns_read(&scan));
     }
     let mut columns = TableSchema::builder(Arc::clone(&scan.schema));
-    if scan.masked.is_some() {
+    if scan.has_numbers() {
         let (part, number) = provenance(&scan.schema);
         columns = columns.with_table_partition_cols(vec![part]).with_virtual_columns(vec![number]);
     }
@@ -82,24 +91,28 @@ pub(crate) fn scan_parts(state: &dyn Session, scan: PartScan<'_>) -> Result<Arc<
         source = source.with_predicate(predicate);
     }
     let builder = FileScanConfigBuilder::new(url, Arc::new(source)).with_file_groups(groups);
-    let Some(masked) = scan.masked else {
+    if !scan.has_numbers() {
         let config = builder
             .with_statistics(statistics(scan.parts, &scan.schema, &exact_columns(&scan)))
             .with_projection_indices(scan.projection.cloned())?
             .with_limit(scan.limit)
             .build();
         return guarded(DataSourceExec::from_data_source(config), &scan);
-    };
+    }
     // A limit counts rows that are shown, and nobody knows the bounds of those.
     let all = scan.schema.fields().len();
     let given: Vec<usize> = scan.projection.cloned().unwrap_or_else(|| (0..all).collect());
     let read = given.iter().copied().chain([all, all + 1]).collect();
     let numbered = DataSourceExec::from_data_source(builder.with_projection_indices(Some(read))?.build());
     let numbered = guarded(numbered, &scan)?;
+    let Some(masked) = scan.masked else { return Ok(numbered) };
     let step = Masking {
         masks: Arc::clone(&masked.masks),
         places: Arc::new(masked.places_of(scan.parts)?),
-        schema: Arc::new(scan.schema.project(&given)?),
+        schema: match scan.is_numbered {
+            true => numbered.schema(),
+            false => Arc::new(scan.schema.project(&given)?),
+        },
         reads_all: scan.predicate.is_none(),
     };
     Unary::over(numbered, step)
@@ -202,7 +215,7 @@ fn part_file(part: &Arc<PartDescriptor>, scan: &PartScan<'_>, at: usize) -> Part
         version: scan.def.schema_version,
     };
     let file = PartitionedFile::new_from_meta(meta).with_extension(scanned);
-    if scan.masked.is_some() {
+    if scan.has_numbers() {
         return file.with_partition_values(vec![ScalarValue::UInt32(u32::try_from(at).ok())]);
     }
     // Bounds of one file would be taken for its values where they are equal: as literals without what the field says of its type.

@@ -26,6 +26,7 @@ use super::in_order::one_behind_the_other;
 use super::masks::MaskedParts;
 use super::older_parts::{OlderScan, is_unchanged, scan_older};
 use super::part_bounds::prune;
+use super::part_columns::PartColumns;
 use super::part_files::{PartScan, scan_parts};
 use crate::error::into_datafusion;
 
@@ -41,7 +42,10 @@ pub(super) type Asked<'a> = (Option<&'a Vec<usize>>, Predicate, &'a [Expr]);
 /// A table that keeps parts, at one snapshot.
 pub struct MergeTreeTable {
     pub(super) state: Arc<TableState>,
+    /// The columns that are stored, and behind them those of parts that are asked.
     pub(super) schema: SchemaRef,
+    stored: SchemaRef,
+    part_columns: Option<Arc<PartColumns>>,
     seq: Seq,
     memtables: Arc<MemtableCache>,
     pub(super) older: OlderRows,
@@ -63,8 +67,19 @@ impl std::fmt::Debug for MergeTreeTable {
 
 impl MergeTreeTable {
     pub fn new(state: Arc<TableState>, seq: Seq, memtables: Arc<MemtableCache>, older: OlderRows) -> Self {
-        let schema = state.def.arrow_schema();
-        MergeTreeTable { state, schema, seq, memtables, older }
+        let stored = state.def.arrow_schema();
+        let schema = Arc::clone(&stored);
+        MergeTreeTable { state, schema, stored, part_columns: None, seq, memtables, older }
+    }
+
+    /// With these columns behind those that are stored. Rows of such a table come in no order.
+    #[must_use]
+    pub fn with_part_columns(mut self, columns: Option<Arc<PartColumns>>) -> Self {
+        if let Some(columns) = &columns {
+            self.schema = columns.schema_behind(&self.stored);
+        }
+        self.part_columns = columns;
+        self
     }
 
     /// Whether rows are to come in the order of insertion: of a log, unless it is so large that several threads read it; and
@@ -83,6 +98,12 @@ impl MergeTreeTable {
             false => batches(&self.state, &self.older.evolution),
         };
         rows.map_err(into_datafusion)
+    }
+
+    /// Rows of the log under the first of their blocks, with the columns of parts; `None` where those are not asked.
+    pub(super) fn told_rows(&self) -> Result<Option<Vec<(u64, RecordBatch)>>> {
+        let Some(columns) = &self.part_columns else { return Ok(None) };
+        columns.told_rows(&self.state, &self.stored, &self.inline_rows()?).map(Some)
     }
 
     /// The parts by the version of their columns, as far as what is asked of them has changed since; those of which it
@@ -120,8 +141,11 @@ impl MergeTreeTable {
     }
 
     pub(super) fn predicate(&self, session: &dyn Session, filters: &[Expr]) -> Result<Predicate> {
-        let filters = filters.iter().map(|filter| prewhere_of(filter).unwrap_or(filter).clone());
-        let Some(filter) = conjunction(filters) else { return Ok(None) };
+        // Of no file can be asked which part it is.
+        let is_stored =
+            |filter: &&Expr| self.part_columns.as_ref().is_none_or(|columns| !columns.are_named_in(filter));
+        let filters = filters.iter().map(|filter| prewhere_of(filter).unwrap_or(filter));
+        let Some(filter) = conjunction(filters.filter(is_stored).cloned()) else { return Ok(None) };
         let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
         session.create_physical_expr(filter, &schema).map(Some)
     }
@@ -137,7 +161,17 @@ impl MergeTreeTable {
             let (schema, predicate, def) = (Arc::clone(&self.schema), predicate.clone(), &self.state.def);
             scan_parts(
                 session,
-                PartScan { def, schema, parts, projection, predicate, limit, in_order: true, masked: None },
+                PartScan {
+                    def,
+                    schema,
+                    parts,
+                    projection,
+                    predicate,
+                    limit,
+                    in_order: true,
+                    masked: None,
+                    is_numbered: false,
+                },
             )
         };
         let (mut scans, mut first, mut from) = (Vec::new(), 0, 0);
@@ -206,7 +240,13 @@ impl TableProvider for MergeTreeTable {
         if self.keeps_order() {
             return self.scan_in_order(session, &parts, (projection, predicate, limit));
         }
-        let inline = self.inline_rows()?;
+        if let Some(columns) = &self.part_columns {
+            parts = columns.asked_for(session, filters, &self.state, parts)?;
+        }
+        let inline = match self.told_rows()? {
+            Some(rows) => rows.into_iter().map(|(_, rows)| rows).collect(),
+            None => self.inline_rows()?,
+        };
         let mut inputs = self.scan_versions(session, parts, (projection, predicate, filters), limit, None)?;
         if !inline.is_empty() || inputs.is_empty() {
             inputs.push(self.inline_plan(inline, projection)?);
@@ -226,26 +266,47 @@ impl MergeTreeTable {
         masked: Option<&MaskedParts>,
     ) -> Result<Vec<Arc<dyn ExecutionPlan>>> {
         let mut inputs: Vec<Arc<dyn ExecutionPlan>> = Vec::with_capacity(2);
-        let target = match projection {
-            None => Arc::clone(&self.schema),
-            Some(positions) => Arc::new(self.schema.project(positions)?),
-        };
+        let width = self.stored.fields().len();
+        let given = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let stored: Vec<usize> = given.iter().copied().filter(|at| *at < width).collect();
+        let telling = self.part_columns.as_ref().filter(|_| stored.len() < given.len());
+        let told =
+            |plan: Arc<dyn ExecutionPlan>, parts: &[Arc<PartDescriptor>]| -> Result<Arc<dyn ExecutionPlan>> {
+                let Some(columns) = telling else { return Ok(plan) };
+                columns.told(
+                    plan,
+                    (given.as_slice(), width),
+                    self.schema.project(&given)?,
+                    (self.state.as_ref(), parts),
+                )
+            };
+        let (projection, is_numbered) = (Some(&stored), telling.is_some());
+        let target = Arc::new(self.stored.project(&stored)?);
         for (Reverse(version), parts) in self.by_version(parts, &self.asked(projection, filters)) {
             let now = self.state.def.as_ref();
             let then =
                 self.state.definition_of(version).filter(|then| then.schema_version != now.schema_version);
             let Some(then) = then else {
-                let (schema, predicate) = (Arc::clone(&self.schema), predicate.clone());
-                let (parts, in_order) = (parts.as_slice(), false);
-                let scan =
-                    PartScan { def: now, schema, parts, projection, predicate, limit, in_order, masked };
-                inputs.push(scan_parts(session, scan)?);
+                let (schema, predicate) = (Arc::clone(&self.stored), predicate.clone());
+                let (def, parts, in_order) = (now, parts.as_slice(), false);
+                let scan = PartScan {
+                    def,
+                    schema,
+                    parts,
+                    projection,
+                    predicate,
+                    limit,
+                    in_order,
+                    masked,
+                    is_numbered,
+                };
+                inputs.push(told(scan_parts(session, scan)?, parts)?);
                 continue;
             };
             let (target, evolution) = (Arc::clone(&target), &self.older.evolution);
             let (then, parts) = (then.as_ref(), parts.as_slice());
-            let scan = OlderScan { then, target, parts, filters, now, limit, evolution, masked };
-            inputs.push(scan_older(session, scan)?);
+            let scan = OlderScan { then, target, parts, filters, now, limit, evolution, masked, is_numbered };
+            inputs.push(told(scan_older(session, scan)?, parts)?);
         }
         Ok(inputs)
     }

@@ -2,11 +2,9 @@
 //!
 //! Invariant: every row of the log is in one of them. Must not know: files.
 
-use std::collections::BTreeSet;
-
 use boundary::error::Error;
 use catalog::TableState;
-use mergetree::memtable::batches_between;
+use mergetree::memtable::{batches_between, inline_runs};
 use mergetree::write::partition::split;
 use model::saturating::u64_of;
 
@@ -38,7 +36,7 @@ pub(super) fn in_log(tables: &Tables, table: &TableState) -> Result<Vec<InLog>, 
     }
     let (handle, _) = tables.handle(&table.def)?;
     let mut found = Vec::new();
-    for run in runs(table) {
+    for run in inline_runs(table) {
         let batches = batches_between(table, &handle.keys.evolution, run.first..run.last + 1)?;
         for piece in split(&handle, &batches, 0)? {
             let rows = piece.rows.map_or(run.rows, |rows| u64_of(rows.len()));
@@ -53,27 +51,4 @@ pub(super) fn in_log(tables: &Tables, table: &TableState) -> Result<Vec<InLog>, 
         }
     }
     Ok(found)
-}
-
-/// Statements with no part between them.
-struct Run {
-    first: u64,
-    last: u64,
-    rows: u64,
-    bytes: u64,
-}
-
-fn runs(table: &TableState) -> Vec<Run> {
-    let parts: BTreeSet<u64> = table.parts().map(|part| part.blocks.min).collect();
-    let mut runs: Vec<Run> = Vec::new();
-    for statement in table.inline() {
-        let (block, rows, bytes) = (statement.block, statement.rows, u64_of(statement.bytes.len()));
-        match runs.last_mut().filter(|run| parts.range(run.last..block).next().is_none()) {
-            Some(run) => {
-                (run.last, run.rows, run.bytes) = (block, run.rows + rows, run.bytes + bytes);
-            }
-            None => runs.push(Run { first: block, last: block, rows, bytes }),
-        }
-    }
-    runs
 }
