@@ -270,6 +270,7 @@ const PLAN_CODES: &[(&str, ErrorCode)] = &[
     ("Expected OFFSET to be an integer", ErrorCode::INVALID_LIMIT_EXPRESSION),
     ("LIMIT must be >= 0", ErrorCode::INVALID_LIMIT_EXPRESSION),
     ("subquery should only return one column", ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH),
+    ("names given as column alias", ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH),
     ("queries have different number of columns", ErrorCode::UNION_ALL_RESULT_STRUCTURES_MISMATCH),
     ("Scalar subquery returned more than one row", ErrorCode::INCORRECT_RESULT_OF_SCALAR_SUBQUERY),
 ];

@@ -226,6 +226,9 @@ impl Rewriter {
                 if let Expr::Tuple(parts) = *expr {
                     return self.tuple_in(parts, *subquery, negated);
                 }
+                if let Some(width @ 2..) = Rewriter::columns_of(&subquery.body) {
+                    return self.in_columns(*expr, *subquery, (width, negated));
+                }
                 let (expr, subquery) = (self.boxed(*expr)?, Box::new(self.set(*subquery)?));
                 Expr::InSubquery { expr, subquery, negated }
             }
@@ -256,7 +259,7 @@ impl Rewriter {
     }
 
     /// The right side of IN.
-    fn set(&mut self, mut query: Query) -> Result<Query> {
+    pub(crate) fn set(&mut self, mut query: Query) -> Result<Query> {
         if let SetExpr::Table(table) = query.body.as_ref() {
             self.weight.reads(table.table_name.as_deref().unwrap_or_default())?;
             query.body = Box::new(super::source::select_all(table)?);

@@ -7,16 +7,33 @@ use model::ErrorCode;
 use sql::dialect::call;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
-use sqlparser::ast::{BinaryOperator, Expr, Query, SelectItem, SetExpr, TableFactor, Value};
+use sqlparser::ast::{
+    BinaryOperator, Expr, Query, SelectItem, SetExpr, TableAliasColumnDef, TableFactor, Value,
+};
 
 use crate::Rewriter;
 use crate::lower::{nested, not, operation};
 
 impl Rewriter {
+    /// How many columns a set has; `None` where only a plan tells.
+    pub(crate) fn columns_of(set: &SetExpr) -> Option<usize> {
+        columns_of(set)
+    }
+
     pub(crate) fn tuple_in(&mut self, parts: Vec<Expr>, mut set: Query, negated: bool) -> Result<Expr> {
         let width = parts.len();
-        name_columns(&mut set.body, width)?;
-        let set = self.query(set, false)?;
+        let set = match columns_of(&set.body) {
+            // The one column has the tuples.
+            Some(1) if width > 1 => {
+                let expr = Box::new(call("tuple", self.values(parts)?));
+                return Ok(Expr::InSubquery { expr, subquery: Box::new(self.query(set, false)?), negated });
+            }
+            Some(_) => {
+                name_columns(&mut set.body, width)?;
+                self.query(set, false)?
+            }
+            None => renamed(self.set(set)?, width)?,
+        };
         if !self.scope().in_where {
             let expr = Box::new(call("tuple", self.values(parts)?));
             return Ok(Expr::InSubquery { expr, subquery: Box::new(as_tuples(set, width)?), negated });
@@ -35,6 +52,18 @@ impl Rewriter {
             select.selection = condition;
         }
         Ok(Expr::Exists { subquery: Box::new(rows), negated })
+    }
+
+    /// `x IN (SELECT a, b ..)` of what may be a tuple.
+    pub(crate) fn in_columns(
+        &mut self,
+        expr: Expr,
+        mut set: Query,
+        (width, negated): (usize, bool),
+    ) -> Result<Expr> {
+        name_columns(&mut set.body, width)?;
+        let (expr, set) = (Box::new(self.value(expr)?), self.query(set, false)?);
+        Ok(Expr::InSubquery { expr, subquery: Box::new(as_tuples(set, width)?), negated })
     }
 
     /// `x IN (1, NULL)` where NULL is found in a list that has it. It is never NULL itself.
@@ -172,6 +201,34 @@ fn as_tuples(set: Query, width: usize) -> Result<Query> {
     if let SetExpr::Select(select) = rows.body.as_mut() {
         let columns = (0..width).map(|at| Expr::Identifier(ident(&column_name(at)))).collect();
         select.projection = vec![SelectItem::UnnamedExpr(call("tuple", columns))];
+    }
+    Ok(rows)
+}
+
+fn columns_of(body: &SetExpr) -> Option<usize> {
+    match body {
+        SetExpr::Select(select) => {
+            let is_column = |item: &SelectItem| {
+                matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })
+            };
+            select.projection.iter().all(is_column).then_some(select.projection.len())
+        }
+        SetExpr::SetOperation { left, right, .. } => columns_of(right).and(columns_of(left)),
+        SetExpr::Query(query) => columns_of(&query.body),
+        _ => None,
+    }
+}
+
+/// The set with the names of its columns put behind it: their number is the planner's to compare.
+fn renamed(set: Query, width: usize) -> Result<Query> {
+    let mut rows = sql::parse_query("SELECT * FROM (SELECT 1) AS `_named`")?;
+    if let SetExpr::Select(select) = rows.body.as_mut()
+        && let Some(TableFactor::Derived { subquery, alias: Some(alias), .. }) =
+            select.from.first_mut().map(|from| &mut from.relation)
+    {
+        **subquery = set;
+        let column = |at: usize| TableAliasColumnDef { name: ident(&column_name(at)), data_type: None };
+        alias.columns = (0..width).map(column).collect();
     }
     Ok(rows)
 }

@@ -59,6 +59,8 @@ fn way(left: &ColumnType, set: &ColumnType) -> Way {
     let bytes = |t: &ColumnType| t.is_address() || t.is_wide_integer();
     match (left, set) {
         _ if left == set || *set == Nothing || *left == Nothing => Way::Kept,
+        // As ClickHouse, by how the value is written: '01' is not 1.
+        (written, ColumnType::String) if is_compared_as_text(written) => Way::Left(ColumnType::String),
         _ if is_shown(left, set) => Way::Shown,
         (wide, Decimal { .. }) if wide.is_wide_integer() => Way::Written(left.clone()),
         _ if bytes(left) || bytes(set) => Way::Fitted(left.clone()),
@@ -110,6 +112,13 @@ fn is_shown(left: &ColumnType, set: &ColumnType) -> bool {
     }
 }
 
+/// Whether a value is looked up in a set of texts by its own text.
+fn is_compared_as_text(column_type: &ColumnType) -> bool {
+    use ColumnType::{Bool, Date, DateTime, Decimal, Uuid};
+    let is_other = matches!(column_type, Bool | Date | DateTime { .. } | Decimal { .. } | Uuid);
+    is_other || column_type.is_number() || column_type.is_address() || column_type.is_wide_integer()
+}
+
 /// Digits of a second and whether it is one of DateTime, which has fewer moments than any other type of times.
 fn digits(moment: &ColumnType) -> i8 {
     match moment {
@@ -139,6 +148,7 @@ fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Resu
         let tuple = fitting_tuple(&element, &pairs.collect::<Vec<_>>())?;
         return Ok((value, tuple.unwrap_or(element)));
     }
+    refuse_other_widths(value_type.value_type(), element_type.value_type())?;
     let typed = |expr: Expr, own: &ColumnType, to: ColumnType| match own.is_nullable() {
         true => cast_to(expr, &to.nullable()),
         false => cast_to(expr, &to),
@@ -160,6 +170,22 @@ fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Resu
             return Err(external(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message)));
         }
     })
+}
+
+/// Refuses a tuple in a set of other values, and another value in a set of tuples.
+fn refuse_other_widths(left: &ColumnType, set: &ColumnType) -> Result<()> {
+    let width = |column_type: &ColumnType| match column_type {
+        ColumnType::Tuple(elements) => Some(elements.len()),
+        ColumnType::Nothing => None,
+        _ => Some(1),
+    };
+    match (width(left), width(set)) {
+        (Some(left), Some(set)) if left != set => {
+            let message = format!("the left side of IN has {left} elements, the subquery {set} columns");
+            Err(external(FunctionError::new(ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH, message)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The set's tuples with elements of the left side's types, where DataFusion would round one; `None` where it would not.
