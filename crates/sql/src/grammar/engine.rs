@@ -6,10 +6,12 @@ use model::{EngineArguments, ErrorCode, TableEngine};
 use sqlparser::ast::{Expr, Value};
 use sqlparser::tokenizer::Token;
 
+use crate::dialect::text_of;
 use crate::printer::printed::printed;
 use crate::reader::head::{Head, key_of, whole_expression};
 use crate::statement::{CreateSource, CreateTable, WrittenMode};
 use crate::tables::functions::arguments_of_text;
+use crate::tables::servers::CLUSTER;
 use lexer::error::{Result, SqlError};
 use lexer::escape::quote_name;
 
@@ -85,6 +87,15 @@ fn distributed(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     if !(3..=5).contains(&arguments.len()) {
         let message = "table engine Distributed needs a cluster, a database, a table and, if wanted, a key and a policy";
         return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+    }
+    let cluster = match arguments.first() {
+        Some(Expr::Identifier(name)) => Some(name.value.as_str()),
+        Some(other) => text_of(other),
+        None => None,
+    };
+    if let Some(cluster) = cluster.filter(|name| ![CLUSTER, "{cluster}"].contains(name)) {
+        let message = format!("requested cluster '{cluster}' not found: the only cluster is {CLUSTER}");
+        return Err(SqlError::new(ErrorCode::CLUSTER_DOESNT_EXIST, message));
     }
     let printed: Vec<String> = arguments.iter().map(printed).collect();
     table.engine_arguments = EngineArguments::new(&printed.join(", "));

@@ -26,7 +26,7 @@ const FUNCTIONS: &[(&str, bool)] =
     &[("remote", true), ("remoteSecure", true), ("cluster", false), ("clusterAllReplicas", false)];
 
 /// The one cluster there is: this server.
-const CLUSTER: &str = "default";
+pub(crate) const CLUSTER: &str = "default";
 
 /// Puts tables where calls about servers stand.
 ///
