@@ -380,3 +380,16 @@ pub(crate) fn hidden_columns(
     let own = state.def.columns.iter().filter(hidden).map(|column| column.name.to_string());
     own.chain(PartColumn::asked(&state.def, named).iter().map(|column| column.name().to_owned())).collect()
 }
+
+/// All columns of a table.
+pub(crate) fn column_names(
+    execution: &Execution,
+    database: &str,
+    table: &str,
+) -> std::result::Result<Vec<String>, Error> {
+    if system::has_table(database, table) {
+        return Ok(system::columns_in(database, table).into_iter().map(|(name, _)| name).collect());
+    }
+    let state = execution.table(&TableName::new(Some(database), table))?;
+    Ok(state.def.columns.iter().map(|column| column.name.to_string()).collect())
+}

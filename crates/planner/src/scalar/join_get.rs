@@ -74,6 +74,12 @@ static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
             "As joinGet, and NULL where there is no row.",
             "joinGetOrNull('prices', 'price', toUInt64(1))",
         ),
+        // Answered before a query is planned.
+        outside("hasColumnInTable").doc(
+            "hasColumnInTable(database, table, column)",
+            "1 if the table has a column of this name, 0 otherwise. All three are constant texts.",
+            "hasColumnInTable('system', 'one', 'dummy') -> 1",
+        ),
     ]
 });
 
@@ -86,7 +92,8 @@ fn outside(name: &'static str) -> ScalarFunction {
     let refused = move || {
         FunctionError::new(ErrorCode::NOT_IMPLEMENTED, format!("{name} outside of a query is not supported"))
     };
-    ScalarFunction::new(name, 3..=usize::MAX, move |_| Err(refused()), move |_| Err(refused())).own_nulls()
+    let most = if asks_table(name) { usize::MAX } else { 3 };
+    ScalarFunction::new(name, 3..=most, move |_| Err(refused()), move |_| Err(refused())).own_nulls()
 }
 
 /// The functions of a query that sees these tables.

@@ -5,6 +5,7 @@
 
 pub mod known;
 pub mod setting_calls;
+pub mod columns_asked;
 pub mod computed;
 pub mod explained;
 pub mod file_filters;
