@@ -86,6 +86,14 @@ impl Points {
     /// more the nearer it is to the heavier one.
     fn bins(mut self) -> [Vec<f64>; 3] {
         self.compress();
+        // Where there are fewer points than bins, equal values are still points of their own.
+        self.points.dedup_by(|next, point| {
+            let same = next.mean == point.mean;
+            if same {
+                point.weight += next.weight;
+            }
+            same
+        });
         let (points, last) = (&self.points, self.points.len().saturating_sub(1));
         let [mut lower, mut upper, mut heights] = [const { Vec::new() }; 3];
         let middle = |at: usize| (points[at].mean + points[at + 1].mean) / 2.0;

@@ -1,6 +1,7 @@
 //! Quantiles whose values have weights.
 //!
-//! Invariant: a weight is a number of rows; values of weight 0 are passed over.
+//! Invariant: a weight is a number of rows. Values of weight 0 are passed over, except where the first value is asked for that
+//! reaches a level: level 0, and every level where there are no other weights, is reached by the smallest value.
 
 use std::sync::Arc;
 
@@ -51,13 +52,14 @@ fn wide(weight: u128) -> f64 {
     weight
 }
 
-/// Values in order, each once, as places of the rows with their weights.
-fn ordered(group: &Group<'_>) -> Result<(Vec<usize>, Vec<u64>), FunctionError> {
+/// Values in order as places of the rows with their weights.
+fn ordered(group: &Group<'_>, way: Way) -> Result<(Vec<usize>, Vec<u64>), FunctionError> {
     let weights = group.call.converted(1, &ColumnType::UInt64)?;
     let weights = weights.as_primitive::<UInt64Type>();
     let order = sort_to_indices(&group.call.arg(0)?.array, None, None)?;
     let places = order.values().iter().filter_map(|at| usize::try_from(*at).ok());
-    Ok(places.map(|at| (at, weights.value(at))).filter(|(_, weight)| *weight > 0).unzip())
+    let weighted = places.map(|at| (at, weights.value(at)));
+    Ok(weighted.filter(|(_, weight)| *weight > 0 || way == Way::Exact).unzip())
 }
 
 /// The place of a value among the ordered ones.
@@ -109,7 +111,7 @@ fn spread(values: &[f64], weights: &[u64], level: f64) -> f64 {
 
 fn pick(way: Way, group: &Group<'_>, element: &ColumnType) -> Result<ArrayRef, FunctionError> {
     let levels = levels(group.parameters)?;
-    let (places, weights) = ordered(group)?;
+    let (places, weights) = ordered(group, way)?;
     let value = group.call.arg(0)?;
     if places.is_empty() && way == Way::Spread && *element == ColumnType::Float64 {
         return Ok(Arc::new(arrow::array::Float64Array::from(vec![f64::NAN; levels.len()])));

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt64Array, make_comparator};
 use arrow::compute::{SortOptions, concat, sort_to_indices, take};
 use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, Float64Type};
 use model::saturating::u64_of;
@@ -83,6 +83,9 @@ fn insert_at(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let (value, places) = (group.call.arg(0)?, group.call.ints(1)?);
     let filler = match group.parameters.all.first() {
         None => type_default_array(&value.column_type, 1),
+        Some(parameter) if parameter.text == "NULL" && !parameter.is_text => {
+            type_default_array(&value.column_type, 1)
+        }
         Some(parameter) => {
             let text: ArrayRef = Arc::new(arrow::array::StringViewArray::from(vec![parameter.text.as_str()]));
             group.call.caster(CastMode::Strict).column(&text, &ColumnType::String, &value.column_type)?
@@ -112,8 +115,17 @@ fn insert_at(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn sorted_places(group: &Group<'_>) -> Result<Vec<usize>, FunctionError> {
     let most = group.parameters.count(0)?.unwrap_or(0);
+    let values = &group.call.arg(0)?.array;
+    if values.data_type().is_nested() {
+        // Within an array or a tuple NULL is the smallest.
+        let order = make_comparator(values, values, SortOptions { descending: false, nulls_first: true })?;
+        let mut places: Vec<usize> = (0..values.len()).collect();
+        places.sort_by(|a, b| order(*a, *b));
+        places.truncate(most);
+        return Ok(places);
+    }
     let options = SortOptions { descending: false, nulls_first: false };
-    let order = sort_to_indices(&group.call.arg(0)?.array, Some(options), Some(most))?;
+    let order = sort_to_indices(values, Some(options), Some(most))?;
     Ok(order.values().iter().filter_map(|at| usize::try_from(*at).ok()).collect())
 }
 
@@ -217,7 +229,9 @@ fn bounding_ratio(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let by_x = |a: &usize, b: &usize| xs.get(*a).total_cmp(&xs.get(*b));
     let rows = 0..group.call.rows;
     let slope = match (rows.clone().min_by(by_x), rows.rev().min_by(|a, b| by_x(b, a))) {
-        (Some(low), Some(high)) => (ys.get(high) - ys.get(low)) / (xs.get(high) - xs.get(low)),
+        (Some(low), Some(high)) if xs.get(low) < xs.get(high) => {
+            (ys.get(high) - ys.get(low)) / (xs.get(high) - xs.get(low))
+        }
         _ => f64::NAN,
     };
     Ok(Arc::new(Float64Array::from(vec![slope])))

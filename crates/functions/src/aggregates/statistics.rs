@@ -82,7 +82,11 @@ impl Line {
 }
 
 fn regression(name: &'static str, read: fn(&Line) -> f64) -> AggregateFunction {
-    AggregateFunction::new(name, 2..=2, floats, move |group| Ok(one(read(&Line::new(group, 1)?))))
+    AggregateFunction::new(name, 2..=2, floats, move |group| {
+        let line = Line::new(group, 1)?;
+        // Sums over no rows are 0, and of none of them there is a line.
+        Ok(one(if line.rows > 0.0 { read(&line) } else { f64::NAN }))
+    })
 }
 
 fn kahan(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {

@@ -180,6 +180,12 @@ fn of_digits() -> Vec<ScalarFunction> {
     ]
 }
 
+/// Where the gamma function has poles the logarithm is inf at 0 and NaN below it, as in ClickHouse.
+fn log_gamma(x: f64) -> f64 {
+    let is_pole = x < 0.0 && x == x.trunc();
+    if is_pole { f64::NAN } else { libm::lgamma(x) }
+}
+
 pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = of_digits();
     out.extend([
@@ -188,7 +194,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         unary("atanh", libm::atanh).doc("atanh(x)", "The inverse hyperbolic tangent.", "atanh(0) -> 0"),
         unary("erf", libm::erf).any_case().doc("erf(x)", "The error function.", "erf(0) -> 0"),
         unary("erfc", libm::erfc).any_case().doc("erfc(x)", "1 less the error function.", "erfc(0) -> 1"),
-        unary("lgamma", libm::lgamma).any_case().doc(
+        unary("lgamma", log_gamma).any_case().doc(
             "lgamma(x)",
             "The logarithm of the gamma function.",
             "lgamma(1) -> 0",

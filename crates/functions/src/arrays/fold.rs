@@ -241,9 +241,10 @@ fn difference(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             for row in 0..call.rows {
                 let own = lists.range(row);
                 let start = own.start;
-                out.extend(own.map(|at| {
-                    let before = values.value(if at == start { at } else { at - 1 });
-                    values.value(at).sub_wrapping(before)
+                // The first is 0 whatever the element is: inf less inf would be NaN.
+                out.extend(own.map(|at| match at == start {
+                    true => Default::default(),
+                    false => values.value(at).sub_wrapping(values.value(at - 1)),
                 }));
             }
             arrow::array::PrimitiveArray::<$t>::from_iter_values(out)

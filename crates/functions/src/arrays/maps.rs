@@ -200,15 +200,14 @@ fn joined(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-/// The first map with the values the second has, then what only the second has.
-/// What the changes leave of the first map, and behind it the changes, of a key the first.
+/// What the changes leave of the first map, and behind it the changes, all of them: a key may stand twice.
 fn updated(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let entries = Entries::of(call, call.result_type)?;
     entries.gathered(call, |row, out| {
         let key = |at: usize| entries.rows.row(at).data();
-        let mut changed: HashSet<&[u8]> = entries.places(1, row).map(key).collect();
+        let changed: HashSet<&[u8]> = entries.places(1, row).map(key).collect();
         out.extend(entries.places(0, row).filter(|at| !changed.contains(key(*at))).map(|at| (at, at)));
-        out.extend(entries.places(1, row).filter(|at| changed.remove(key(*at))).map(|at| (at, at)));
+        out.extend(entries.places(1, row).map(|at| (at, at)));
     })
 }
 

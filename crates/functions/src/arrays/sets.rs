@@ -3,6 +3,7 @@
 //! Invariant: NULL is an element as any other; elements come in the order in which they are met first.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
+use arrow::buffer::NullBuffer;
 use arrow::compute::concat;
 use arrow::datatypes::Field;
 use arrow::row::{RowConverter, Rows, SortField};
@@ -269,10 +270,25 @@ fn remove(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let (elements, values) = super::contain::compared(call)?;
     let equal = number_equality(&elements, &values)?;
     let unwanted = call.arg(1)?;
+    // Whether a tuple equals one that holds a NULL is not known, so nothing is removed for it.
+    let unknown = nulls_within(&values);
+    let is_unknown = |row: usize| unknown.as_ref().is_some_and(|nulls| nulls.is_null(row));
     gather(call, &lists.element, lists.values(), |row, out| {
-        out.extend(lists.range(row).filter(|at| !equal(*at, unwanted.row(row))).map(u64_of));
+        let value = unwanted.row(row);
+        let kept = |at: &usize| is_unknown(value) || !equal(*at, value);
+        out.extend(lists.range(row).filter(kept).map(u64_of));
         Ok(())
     })
+}
+
+/// Which tuples have a NULL as an element, or as one of a tuple in them.
+fn nulls_within(tuples: &ArrayRef) -> Option<NullBuffer> {
+    let mut nulls = None;
+    for element in tuples.as_struct_opt()?.columns() {
+        nulls = NullBuffer::union(nulls.as_ref(), element.logical_nulls().as_ref());
+        nulls = NullBuffer::union(nulls.as_ref(), nulls_within(element).as_ref());
+    }
+    nulls
 }
 
 /// Whether the second array stands in the first as it is.

@@ -78,6 +78,8 @@ enum Way {
     Plain,
     /// Numbers in a range, as CAST does it.
     Within(std::ops::RangeInclusive<i128>),
+    /// Wide integers that a float of so many bits holds as they are.
+    Whole(u32),
     /// There is no such conversion.
     Never,
 }
@@ -102,6 +104,8 @@ fn way(from: &ColumnType, to: &ColumnType) -> Result<Way, FunctionError> {
         (_, C::Date | C::DateTime { .. }) if is_machine_number => Way::Within(SECONDS),
         (_, C::Date32) if is_machine_number => Way::Within(DAYS32),
         (wide, C::DateTime64 { .. } | C::Decimal { .. }) if wide.is_wide_integer() => Way::Never,
+        (wide, C::Float32) if wide.is_wide_integer() => Way::Whole(f32::MANTISSA_DIGITS),
+        (wide, C::Float64) if wide.is_wide_integer() => Way::Whole(f64::MANTISSA_DIGITS),
         (_, C::DateTime64 { .. }) if is_machine_number => Way::Plain,
         (_, C::Bool) if is_machine_number => Way::Plain,
         _ => Way::Exact,
@@ -117,13 +121,31 @@ pub(crate) fn tried(call: &Call<'_>, to: &ColumnType) -> Result<ArrayRef, Functi
         Way::Exact => cast(CastMode::OrNull)?,
         Way::Plain => cast(CastMode::Strict)?,
         Way::Never => default_array(&target, arg.array.len()),
-        Way::Within(range) => {
-            let outside = outside(arg, &range)?;
-            let kept = Arg { array: nullif(&arg.array, &outside)?, ..arg.clone() };
-            let from = from.clone().nullable();
-            call.caster(CastMode::Strict).column(&kept.array, &from, &target)?
-        }
+        Way::Within(range) => within(call, &outside(arg, &range)?, &target)?,
+        Way::Whole(bits) => within(call, &rounded(arg, bits)?, &target)?,
     })
+}
+
+/// The first argument as a type, without the values that are given up.
+fn within(call: &Call<'_>, given_up: &BooleanArray, target: &ColumnType) -> Result<ArrayRef, FunctionError> {
+    let arg = call.arg(0)?;
+    let kept = nullif(&arg.array, given_up)?;
+    let from = arg.column_type.clone().nullable();
+    Ok(call.caster(CastMode::Strict).column(&kept, &from, target)?)
+}
+
+/// Which wide integers have more digits than a float of so many bits: what it makes of them is another number.
+fn rounded(arg: &Arg, bits: u32) -> Result<BooleanArray, FunctionError> {
+    let plain = arg.column_type.value_type();
+    let is_signed = matches!(plain, ColumnType::Int128 | ColumnType::Int256);
+    let values = numbers(&arg.array, plain)?;
+    let is_rounded = |number: &arrow::datatypes::i256| {
+        let size = if is_signed && number.is_negative() { number.wrapping_neg() } else { *number };
+        let length = 256 - size.leading_zeros();
+        let is_over = bits == f32::MANTISSA_DIGITS && length > f32::MAX_EXP.unsigned_abs();
+        length > 0 && (is_over || length - size.trailing_zeros() > bits)
+    };
+    Ok(values.iter().map(|number| Some(is_rounded(number))).collect())
 }
 
 fn or_null_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {

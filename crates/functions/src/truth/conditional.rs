@@ -14,6 +14,7 @@ use model::{ColumnType, ErrorCode};
 use crate::cast::{CastMode, default_array};
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
+use crate::kernel::list::nan_flags;
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{expanded, flags, truths};
 use crate::kernel::types::{branch_type, supertype};
@@ -187,22 +188,21 @@ fn null_flags(call: &Call<'_>, wants_null: bool) -> Result<ArrayRef, FunctionErr
     Ok(Arc::new(flags(&found)))
 }
 
-/// Least or greatest, passing over NULLs.
+/// Least or greatest, passing over NULLs; of more than two over NaN, too, while there is a number.
 fn extreme(call: &Call<'_>, comparison: Comparison) -> Result<ArrayRef, FunctionError> {
     let mut best: Option<ArrayRef> = None;
     for arg in call.args.iter().filter(|arg| arg.column_type != ColumnType::Nothing) {
         let next = expanded(&Arg { array: branch(call, arg)?, ..arg.clone() }, call.rows)?;
         best = Some(match best {
             None => next,
-            Some(best) => better(&best, &next, call, comparison)?,
+            Some(best) => better((&best, &next), call, comparison)?,
         });
     }
     Ok(best.unwrap_or_else(|| new_null_array(&to_data_type(call.result_type), call.rows)))
 }
 
 fn better(
-    best: &ArrayRef,
-    next: &ArrayRef,
+    (best, next): (&ArrayRef, &ArrayRef),
     call: &Call<'_>,
     comparison: Comparison,
 ) -> Result<ArrayRef, FunctionError> {
@@ -216,8 +216,15 @@ fn better(
             BooleanBuffer::collect_bool(call.rows, |row| stays.value(row) == 1)
         }
     };
-    // As in ClickHouse the next argument is taken unless the best so far is better: so NaN loses only to its right.
-    let takes = |row: usize| next.is_valid(row) && (best.is_null(row) || !stays.value(row));
+    // As in ClickHouse the next of two arguments is taken unless the first is better: so NaN loses only to its right.
+    let several = call.args.len() > 2;
+    let nan_of = |values: &ArrayRef| if several { nan_flags(values) } else { None };
+    let (best_nan, next_nan) = (nan_of(best), nan_of(next));
+    let is_nan = |flags: &Option<Vec<bool>>, row: usize| flags.as_ref().is_some_and(|flags| flags[row]);
+    let takes = |row: usize| {
+        next.is_valid(row)
+            && (best.is_null(row) || is_nan(&best_nan, row) || !stays.value(row) && !is_nan(&next_nan, row))
+    };
     let mask = BooleanArray::new(BooleanBuffer::collect_bool(call.rows, takes), None);
     Ok(zip(&mask, next, best)?)
 }
