@@ -22,6 +22,8 @@ pub(super) enum Empty {
     /// 0, the empty text, the empty array, the first day.
     Default,
     NaN,
+    /// What moments that are kept stable divide by is 0 then.
+    Infinity,
     /// All bits set.
     Ones,
 }
@@ -116,6 +118,11 @@ impl Definition {
     fn illegal_type(&self, shown: &ColumnType) -> datafusion::common::DataFusionError {
         let message = format!("illegal type {shown} of argument for aggregate function {}", self.name);
         external(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
+    }
+
+    /// Whether the accumulator has NULL for few rows, too, or for equal ones. The first of its states is their number.
+    pub(super) fn needs_rows(&self) -> bool {
+        ["var", "stddev", "covar", "corr"].iter().any(|moments| self.name.starts_with(moments))
     }
 
     /// Whether the accumulator computes with its arguments: such a function refuses text.

@@ -10,7 +10,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, ListArr
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::kernels::zip::zip;
 use arrow::compute::{cast, is_not_null};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, UInt64Type};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use functions::allowance::{Reserved, reserve};
@@ -30,6 +30,8 @@ const COPY_BYTES_MIN: usize = 1 << 20;
 pub(super) struct Finish {
     pub(super) result: ColumnType,
     pub(super) empty: Empty,
+    /// The accumulator has NULL for few rows, too, where there is a number; its first state says how many they are.
+    pub(super) needs_rows: bool,
     /// Most elements of a result that is an array.
     pub(super) elements_max: Option<usize>,
     /// Where the parameters of the function stand among its arguments; the inner accumulator takes none.
@@ -72,7 +74,8 @@ impl Finish {
     /// The value over no rows.
     fn nothing(&self) -> Result<ArrayRef> {
         let is_float = matches!(self.result.value_type(), ColumnType::Float32 | ColumnType::Float64);
-        let empty = if is_float || self.empty != Empty::NaN { self.empty } else { Empty::Default };
+        let of_floats = matches!(self.empty, Empty::NaN | Empty::Infinity);
+        let empty = if is_float || !of_floats { self.empty } else { Empty::Default };
         Ok(match empty {
             // That of a Date32 is its first day; over nothing it is day 0.
             Empty::Default if *self.result.value_type() == ColumnType::Date32 => {
@@ -80,6 +83,7 @@ impl Finish {
             }
             Empty::Default => default_array(&self.result, 1),
             Empty::NaN => Arc::new(Float64Array::from(vec![f64::NAN])),
+            Empty::Infinity => Arc::new(Float64Array::from(vec![f64::INFINITY])),
             Empty::Ones => {
                 let ones = match self.result.value_type() {
                     ColumnType::UInt8 => ScalarValue::UInt8(Some(u8::MAX)),
@@ -91,6 +95,16 @@ impl Finish {
                 ones.to_array()?
             }
         })
+    }
+
+    /// Whether a NULL of the accumulator may be that of rows there are, which is no NULL of the result.
+    fn asks_for_rows(&self) -> bool {
+        self.needs_rows && self.result.is_nullable()
+    }
+
+    /// What few rows give instead of NULL.
+    fn of_few(&self) -> f64 {
+        if self.empty == Empty::Infinity { f64::INFINITY } else { f64::NAN }
     }
 
     fn scalar(&self, value: &ScalarValue) -> Result<ScalarValue> {
@@ -168,7 +182,11 @@ impl Accumulator for Finished {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let _copied = self.finish.reserve(self.inner.size())?;
-        self.finish.scalar(&self.inner.evaluate()?)
+        let value = self.inner.evaluate()?;
+        if value.is_null() && self.finish.asks_for_rows() && has_rows(self.inner.state()?.first()) {
+            return Ok(ScalarValue::Float64(Some(self.finish.of_few())));
+        }
+        self.finish.scalar(&value)
     }
 
     fn size(&self) -> usize {
@@ -194,15 +212,50 @@ impl Accumulator for Finished {
     }
 }
 
+/// Whether a state counts rows; that of different values is a list of them.
+fn has_rows(state: Option<&ScalarValue>) -> bool {
+    match state {
+        Some(ScalarValue::UInt64(count)) => count.is_some_and(|count| count > 0),
+        Some(ScalarValue::List(values)) => values.iter().flatten().any(|values| !values.is_empty()),
+        _ => false,
+    }
+}
+
 /// The same for all groups at once.
 pub(super) struct FinishedGroups {
     pub(super) inner: Box<dyn GroupsAccumulator>,
     pub(super) finish: Finish,
     /// As those of [`Finished`].
     pub(super) states: Vec<DataType>,
+    /// Which groups had rows, where that is asked for.
+    pub(super) rows: Vec<bool>,
 }
 
 impl FinishedGroups {
+    /// Notes the groups of the rows that `counts` takes for one.
+    fn note(&mut self, group_indices: &[usize], groups: usize, counts: impl Fn(usize) -> bool) {
+        self.rows.resize(groups.max(self.rows.len()), false);
+        for (row, group) in group_indices.iter().enumerate() {
+            self.rows[*group] |= counts(row);
+        }
+    }
+
+    /// Which of the groups that are emitted had rows.
+    fn emitted(&mut self, emit_to: EmitTo) -> Vec<bool> {
+        if let EmitTo::First(groups) = emit_to {
+            self.rows.resize(groups.max(self.rows.len()), false);
+        }
+        emit_to.take_needed(&mut self.rows)
+    }
+
+    /// The values of the groups that are emitted, with a number where rows were too few for one.
+    fn of_rows(&mut self, values: ArrayRef, emit_to: EmitTo) -> Result<ArrayRef> {
+        let had_rows = self.emitted(emit_to);
+        let few = |row: usize| values.is_null(row) && had_rows.get(row).copied().unwrap_or(false);
+        let few = BooleanArray::from((0..values.len()).map(few).collect::<Vec<bool>>());
+        Ok(zip(&few, &Scalar::new(Float64Array::from(vec![self.finish.of_few()])), &values)?)
+    }
+
     fn declared(&self, states: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
         let column = |(index, state): (usize, ArrayRef)| match self.states.get(index) {
             Some(declared @ DataType::List(_)) => laid_out(state, declared),
@@ -220,6 +273,14 @@ impl GroupsAccumulator for FinishedGroups {
         opt_filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
+        if self.finish.asks_for_rows() {
+            let present: Vec<_> =
+                self.finish.inner(values).iter().map(|values| values.logical_nulls()).collect();
+            self.note(group_indices, total_num_groups, |row| {
+                opt_filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
+                    && present.iter().flatten().all(|nulls| nulls.is_valid(row))
+            });
+        }
         self.inner.update_batch(&self.finish.inner(values), group_indices, opt_filter, total_num_groups)
     }
 
@@ -228,10 +289,17 @@ impl GroupsAccumulator for FinishedGroups {
             EmitTo::All => self.finish.reserve(self.inner.size())?,
             EmitTo::First(_) => None,
         };
-        self.finish.array(self.inner.evaluate(emit_to)?)
+        let mut values = self.inner.evaluate(emit_to)?;
+        if self.finish.asks_for_rows() {
+            values = self.of_rows(values, emit_to)?;
+        }
+        self.finish.array(values)
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        if self.finish.asks_for_rows() {
+            self.emitted(emit_to);
+        }
         let states = self.inner.state(emit_to)?;
         self.declared(states)
     }
@@ -242,6 +310,10 @@ impl GroupsAccumulator for FinishedGroups {
         group_indices: &[usize],
         total_num_groups: usize,
     ) -> Result<()> {
+        let counts = values.first().and_then(|counts| counts.as_primitive_opt::<UInt64Type>());
+        if let Some(counts) = counts.filter(|_| self.finish.asks_for_rows()) {
+            self.note(group_indices, total_num_groups, |row| counts.is_valid(row) && counts.value(row) > 0);
+        }
         self.inner.merge_batch(values, group_indices, total_num_groups)
     }
 
@@ -254,6 +326,6 @@ impl GroupsAccumulator for FinishedGroups {
     }
 
     fn size(&self) -> usize {
-        self.inner.size()
+        self.inner.size() + self.rows.capacity()
     }
 }

@@ -89,40 +89,81 @@ pub(super) static TABLE: &[Definition] = &[
         .typed(super::definition::as_they_are, text)
         .doc("groupConcat(separator)(x)", "The texts, joined.", "groupConcat(',')(name)"),
     Definition::new("stddevPop", stddev::stddev_pop_udaf)
-        .aliases(&["STDDEV_POP", "STD", "stddevPopStable"])
+        .aliases(&["STDDEV_POP", "STD"])
         .typed(floats, float64)
         .empty(Empty::NaN)
         .doc("stddevPop(x)", "Standard deviation of the population.", "stddevPop(price)"),
     Definition::new("stddevSamp", stddev::stddev_udaf)
-        .aliases(&["STDDEV_SAMP", "STDDEV", "stddevSampStable"])
+        .aliases(&["STDDEV_SAMP", "STDDEV"])
         .typed(floats, float64)
         .empty(Empty::NaN)
         .doc("stddevSamp(x)", "Standard deviation of a sample.", "stddevSamp(price)"),
     Definition::new("varPop", variance::var_pop_udaf)
-        .aliases(&["VAR_POP", "varPopStable"])
+        .aliases(&["VAR_POP"])
         .typed(floats, float64)
         .empty(Empty::NaN)
         .doc("varPop(x)", "Variance of the population.", "varPop(price)"),
     Definition::new("varSamp", variance::var_samp_udaf)
-        .aliases(&["VAR_SAMP", "varSampStable"])
+        .aliases(&["VAR_SAMP"])
         .typed(floats, float64)
         .empty(Empty::NaN)
         .doc("varSamp(x)", "Variance of a sample.", "varSamp(price)"),
     Definition::new("covarPop", covariance::covar_pop_udaf)
-        .aliases(&["COVAR_POP", "covarPopStable"])
+        .aliases(&["COVAR_POP"])
         .arity(2)
         .typed(floats, float64)
         .empty(Empty::NaN)
         .doc("covarPop(x, y)", "Covariance of the population.", "covarPop(x, y)"),
     Definition::new("covarSamp", covariance::covar_samp_udaf)
-        .aliases(&["COVAR_SAMP", "covarSampStable"])
+        .aliases(&["COVAR_SAMP"])
         .arity(2)
         .typed(floats, float64)
         .empty(Empty::NaN)
         .doc("covarSamp(x, y)", "Covariance of a sample.", "covarSamp(x, y)"),
+    Definition::new("stddevPopStable", stddev::stddev_pop_udaf)
+        .typed(floats, float64)
+        .empty(Empty::Infinity)
+        .doc(
+            "stddevPopStable(x)",
+            "Standard deviation of the population; of too few rows inf.",
+            "stddevPopStable(price)",
+        ),
+    Definition::new("stddevSampStable", stddev::stddev_udaf)
+        .typed(floats, float64)
+        .empty(Empty::Infinity)
+        .doc(
+            "stddevSampStable(x)",
+            "Standard deviation of a sample; of too few rows inf.",
+            "stddevSampStable(price)",
+        ),
+    Definition::new("varPopStable", variance::var_pop_udaf)
+        .typed(floats, float64)
+        .empty(Empty::Infinity)
+        .doc("varPopStable(x)", "Variance of the population; of too few rows inf.", "varPopStable(price)"),
+    Definition::new("varSampStable", variance::var_samp_udaf)
+        .typed(floats, float64)
+        .empty(Empty::Infinity)
+        .doc("varSampStable(x)", "Variance of a sample; of too few rows inf.", "varSampStable(price)"),
+    Definition::new("covarPopStable", covariance::covar_pop_udaf)
+        .arity(2)
+        .typed(floats, float64)
+        .empty(Empty::Infinity)
+        .doc(
+            "covarPopStable(x, y)",
+            "Covariance of the population; of too few rows inf.",
+            "covarPopStable(x, y)",
+        ),
+    Definition::new("covarSampStable", covariance::covar_samp_udaf)
+        .arity(2)
+        .typed(floats, float64)
+        .empty(Empty::Infinity)
+        .doc(
+            "covarSampStable(x, y)",
+            "Covariance of a sample; of too few rows inf.",
+            "covarSampStable(x, y)",
+        ),
     Definition::new("corr", correlation::corr_udaf)
         .any_case()
-        .aliases(&["corrStable"])
         .arity(2)
         .typed(floats, float64)
         .empty(Empty::NaN)

@@ -123,6 +123,7 @@ impl Wrapped {
         Finish {
             result: from_field(&args.return_field),
             empty: self.definition.empty,
+            needs_rows: self.definition.needs_rows(),
             elements_max,
             parameters: self.arguments(args.exprs).len()..args.exprs.len(),
         }
@@ -270,11 +271,11 @@ impl AggregateUDFImpl for Wrapped {
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         let finish = self.finish(&args);
         if let Some(inner) = wide_sum::groups_accumulator(self.definition.name, &args)? {
-            return Ok(Box::new(FinishedGroups { inner, finish, states: vec![] }));
+            return Ok(Box::new(FinishedGroups { inner, finish, states: vec![], rows: vec![] }));
         }
         if let Some(averaged) = self.averaged(&args) {
             let inner = Box::new(Averages::new(averaged));
-            return Ok(Box::new(FinishedGroups { inner, finish, states: vec![] }));
+            return Ok(Box::new(FinishedGroups { inner, finish, states: vec![], rows: vec![] }));
         }
         let args = self.inner_args(&args)?;
         let states = self.list_states(&args)?;
@@ -282,7 +283,7 @@ impl AggregateUDFImpl for Wrapped {
         let own = float_extreme::groups_accumulator(name, layout);
         let own = own.or_else(|| nested_groups::accumulator(name, layout));
         let inner = own.map_or_else(|| self.inner.create_groups_accumulator(args), Ok)?;
-        Ok(Box::new(FinishedGroups { inner, finish, states }))
+        Ok(Box::new(FinishedGroups { inner, finish, states, rows: vec![] }))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {

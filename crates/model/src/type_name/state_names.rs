@@ -27,8 +27,6 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("approx_top_count", "approx_top_k"),
     ("array_agg", "groupArray"),
     ("corrStable", "corr"),
-    ("covarPopStable", "covarPop"),
-    ("covarSampStable", "covarSamp"),
     ("firstValueRespectNulls", "any_respect_nulls"),
     ("first_value_of", "any"),
     ("first_value_respect_nulls", "any_respect_nulls"),
@@ -54,16 +52,12 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("minMappedArrays", "minMap"),
     ("min_by", "argMin"),
     ("sparkBar", "sparkbar"),
-    ("stddevPopStable", "stddevPop"),
-    ("stddevSampStable", "stddevSamp"),
     ("string_agg", "groupConcat"),
     ("sumMappedArrays", "sumMap"),
     ("uniqCombined", "uniq"),
     ("uniqCombined64", "uniq"),
     ("uniqHLL12", "uniq"),
     ("uniqTheta", "uniq"),
-    ("varPopStable", "varPop"),
-    ("varSampStable", "varSamp"),
 ];
 
 /// Functions whose names, and those of [`ALIASES`] that stand for them, may be spelled in any case.
