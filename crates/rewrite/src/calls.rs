@@ -1,8 +1,10 @@
 //! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
 
 use model::ErrorCode;
-use model::column_type::quoted;
-use sql::dialect::{PARAMETER_FUNCTION, call, interval_unit, name_of, number, plain_args, text, text_of};
+use sql::dialect::{
+    PARAMETER_FUNCTION, call, constant_text, interval_unit, literal_list, name_of, number, plain_args, text,
+    text_of,
+};
 use sql::printer::label::label;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
@@ -395,14 +397,19 @@ fn parameters(written: &str, aggregate: &Aggregate, function: &Function) -> Resu
     if !names::takes_parameters(&aggregate.name) && aggregate.combinator != Some("Resample") {
         return names::usual_parameters(written, aggregate, &list.args);
     }
+    // As a parameter a list stands where a number does.
+    let takes_lists = aggregate.name == "groupArrayInsertAt" || aggregate.name.starts_with("sumMapFiltered");
+    let literal = |expr: &Expr| literal_list(expr).filter(|_| takes_lists).map(number);
     let constant = |arg: &FunctionArg| match arg {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr @ Expr::Value(_))) => Ok(expr.clone()),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if let Some(list) = literal(expr) => Ok(list),
         other => Err(SqlError::bad_arguments(format!("parameter {other} of {written} is not a constant"))),
     };
     let parameters = list.args.iter().map(constant).collect::<Result<Vec<_>>>()?;
     let is_zero =
         |parameter: &Expr| matches!(parameter, Expr::Value(value) if value.value.to_string() == "0");
-    if aggregate.name.starts_with("groupArray") && parameters.first().is_some_and(is_zero) {
+    let takes_size = aggregate.name.starts_with("groupArray") && aggregate.name != "groupArrayInsertAt";
+    if takes_size && parameters.first().is_some_and(is_zero) {
         return Err(SqlError::bad_arguments(format!("the size of {written} must be a positive number")));
     }
     Ok(parameters)
@@ -453,14 +460,6 @@ fn with_parameters(
         args.insert(0, text(said.join(&PARAMETER_END.to_string())));
     }
     Ok(args)
-}
-
-/// A constant as it stands in the name of a type.
-fn constant_text(constant: &Expr) -> String {
-    match text_of(constant) {
-        Some(text) => quoted(text),
-        None => constant.to_string(),
-    }
 }
 
 /// What the functions that collect rows read: each parameter after a mark of its kind.

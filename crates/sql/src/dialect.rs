@@ -5,6 +5,7 @@
 
 pub(crate) mod types;
 mod columns;
+mod constants;
 mod interval;
 mod precedence;
 mod tuples;
@@ -23,6 +24,7 @@ use sqlparser::tokenizer::{Token, Word};
 
 use crate::dialect::types::{read_type, read_written_type};
 pub use columns::{APPLY, COLUMNS, EXCEPT, REPLACE};
+pub use constants::{constant_text, literal_list};
 use interval::interval;
 pub use interval::interval_unit;
 use tuples::tuple_of_few;

@@ -15,6 +15,7 @@ mod shapes;
 mod rounded_quantiles;
 pub(crate) mod timing;
 mod bars;
+mod listed_keys;
 
 use std::sync::LazyLock;
 
@@ -31,6 +32,7 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(rounded_quantiles::functions());
     all.extend(timing::functions());
     all.extend(bars::functions());
+    all.extend(listed_keys::functions());
     all
 });
 

@@ -194,6 +194,13 @@ fn function(
         }
         other => named(other)?,
     };
+    // Those of -Resample stand last, and are its own.
+    let own = if aggregate.combinator == Some("Resample") {
+        written.len().saturating_sub(3)
+    } else {
+        written.len()
+    };
+    let (written, bounds) = written.split_at(own);
     let constants = written.iter().map(|constant| constant_of(constant)).collect::<Result<Vec<_>>>()?;
     let (base, mut behind) = match own::with_parameters(&base, written) {
         Some(own) => (own, Vec::new()),
@@ -205,9 +212,8 @@ fn function(
     match aggregate.combinator {
         None => Ok((base, behind)),
         Some(combinator) => {
-            let bounds: Vec<&str> = written.iter().map(AsRef::as_ref).collect();
-            let combined = combined::over(name, combinator, base, behind.len(), &bounds)?;
-            Ok((combined, if combinator == "Resample" { Vec::new() } else { behind }))
+            let bounds: Vec<&str> = bounds.iter().map(AsRef::as_ref).collect();
+            Ok((combined::over(name, combinator, base, behind.len(), &bounds)?, behind))
         }
     }
 }
