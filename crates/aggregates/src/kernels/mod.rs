@@ -16,6 +16,7 @@ mod rounded_quantiles;
 pub(crate) mod timing;
 mod bars;
 mod listed_keys;
+mod histogram;
 
 use std::sync::LazyLock;
 
@@ -33,6 +34,7 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(timing::functions());
     all.extend(bars::functions());
     all.extend(listed_keys::functions());
+    all.extend(histogram::functions());
     all
 });
 

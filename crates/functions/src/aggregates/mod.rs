@@ -10,7 +10,6 @@ mod funnel;
 mod series;
 mod statistics;
 mod quantiles;
-mod histogram;
 mod determined;
 mod spans;
 
@@ -26,7 +25,6 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(series::functions());
     all.extend(statistics::functions());
     all.extend(quantiles::functions());
-    all.extend(histogram::functions());
     all.extend(determined::functions());
     all.extend(spans::functions());
     all

@@ -8,12 +8,12 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array};
+use functions::FunctionError;
+use functions::aggregates::{AggregateFunction, Group, Parameters, array_of, illegal};
+use functions::container::{list_of, offsets_of, tuple_of, unnamed};
 use model::{ColumnType, ErrorCode};
 
-use super::function::{AggregateFunction, Group, Parameters, array_of, illegal};
-use crate::columns::container::{list_of, offsets_of, tuple_of, unnamed};
-use crate::error::FunctionError;
-use crate::kernel::types::is_float;
+use super::numbers::{bad, floats};
 
 /// Most bins, as in ClickHouse.
 const BINS_MAX: usize = 250;
@@ -111,10 +111,7 @@ impl Points {
 
 fn bins_of(parameters: Parameters<'_>) -> Result<usize, FunctionError> {
     match parameters.count(0)?.unwrap_or(0) {
-        0 => Err(FunctionError::bad_argument(format!(
-            "{} takes a number of bins above 0",
-            parameters.function
-        ))),
+        0 => Err(bad(format!("{} takes a number of bins above 0", parameters.function))),
         bins @ 1..=BINS_MAX => Ok(bins),
         bins => {
             let message = format!("{} makes up to {BINS_MAX} bins, {bins} asked for", parameters.function);
@@ -130,20 +127,22 @@ fn bin() -> ColumnType {
 fn rule(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
     bins_of(parameters)?;
     match args.first() {
-        Some(value) if value.is_integer() || is_float(value) || *value == ColumnType::Bool => {
+        Some(value)
+            if value.is_integer()
+                || matches!(value, ColumnType::Float32 | ColumnType::Float64 | ColumnType::Bool) =>
+        {
             Ok(array_of(bin()))
         }
         Some(other) => Err(illegal(other, parameters.function)),
-        None => Err(FunctionError::bad_argument("a value is needed")),
+        None => Err(bad("a value is needed")),
     }
 }
 
 fn histogram(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
-    let values = group.call.floats(0)?;
+    let values = floats(group, 0)?;
     let bins = bins_of(group.parameters)?;
     let mut points = Points { bins, points: Vec::new(), ends: (f64::INFINITY, f64::NEG_INFINITY) };
-    for row in 0..group.call.rows {
-        let value = values.get(row);
+    for value in values {
         if !value.is_finite() {
             let message = format!("{} takes neither inf nor nan", group.parameters.function);
             return Err(FunctionError::new(ErrorCode::INCORRECT_DATA, message));
