@@ -282,6 +282,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_file_for_containers_is_one() {
+        let file = parse(include_str!("../../../docs/deploy/server.toml")).unwrap();
+        let shared = file.shared.unwrap();
+        assert_eq!((shared.url.as_str(), file.cache_path), ("s3://demo/db", Some("/cache".into())));
+        assert!(file.peers.listen.is_some() && file.users.iter().all(|user| user.verifier.is_some()));
+    }
+
+    #[test]
     fn everything_a_server_needs_is_read() {
         let file = parse(
             "path = 'p'\nlisten = ['127.0.0.1:1', '[::1]:2']\nmemory_bytes = 3\nhost_names = 'n'\nmetrics_users = ['m']\nuncompressed_cache_size = 1\norphans_lifetime = 60\nscrub_interval = 5\n[limits]\nstatements = 4\n\
