@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Sends the same statements to eight servers of one shared root at the same moment, and looks at what is there afterwards.
 
-Usage: races.py BINARY [ROUNDS=20] [--store folder|endpoint|both] [--gateway VERSITYGW]
+Usage: races.py BINARY [ROUNDS=20] [--store folder|endpoint|both] [--gateway VERSITYGW | --azure AZURITE-BLOB]
 
-With --gateway, the binary of versitygw, it is done on that alone: a real S3 server, which was not written for this.
+With --gateway, the binary of versitygw, it is done on that alone: a real S3 server, which was not written for this. With --azure
+it is done on Azurite.
 
 Checked: a label is loaded once however many servers get it at once, and all of them answer success; of eight servers that
 start on nothing each keeps every row it acknowledged, once; of eight CREATE TABLE one succeeds, and CREATE TABLE IF NOT EXISTS
@@ -274,13 +275,15 @@ def run(binary, rounds, store, gateway):
 
 def main():
     arguments = sys.argv[1:]
-    options = {"--store": "both", "--gateway": None}
+    options = {"--store": "both", "--gateway": None, "--azure": None}
     for name in options:
         if name in arguments:
             at = arguments.index(name)
             options[name] = arguments[at + 1]
             del arguments[at:at + 2]
-    store, gateway = "gateway" if options["--gateway"] else options["--store"], options["--gateway"]
+    store, gateway = options["--store"], options["--gateway"] or options["--azure"]
+    if gateway:
+        store = "gateway" if options["--gateway"] else "azure"
     rounds = int(arguments[1]) if len(arguments) > 1 else 20
     stores = ("folder", "endpoint") if store == "both" else (store,)
     failed = sum(run(arguments[0], rounds, store, gateway) for store in stores)

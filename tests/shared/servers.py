@@ -1,12 +1,16 @@
 """Servers of one shared root for tests: started on free ports, and gone with their folders however the test ends.
 
 A `Root` is a folder, or a bucket of `gristmill s3-endpoint`, with or without `gristmill fault-proxy` in front of it, or a bucket
-of versitygw, a gateway of others over a folder (https://github.com/versity/versitygw). A child is killed by the kernel when its
+of versitygw, a gateway of others over a folder (https://github.com/versity/versitygw), or a container of Azurite. A child is killed by the kernel when its
 parent dies: start servers on the main thread, for the kernel means the thread that started them.
 With PEERS=1 in the environment all servers have ports for each other.
 With KEEP=1 in the environment the folder stays, for a look at its logs.
 """
+import base64
 import ctypes
+import email.utils
+import hashlib
+import hmac
 import http.client
 import os
 import re
@@ -24,6 +28,9 @@ ADDRESS_SPACE_BYTES_MAX = 12_000_000 << 10
 START_SECONDS_MAX = 60
 STARTS_MAX = 5
 BUCKET, KEYS = "shared-root", ("test-access-key", "test-secret-key-0123456789")
+# Azurite's own, published: every installation has this account.
+AZURE_ACCOUNT = "devstoreaccount1"
+AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 # What a server must never print.
@@ -162,8 +169,8 @@ class Root:
 
     def __init__(self, binary, store="folder", seed=1, latency_ms=0, through=None, signed=True, fault_kinds=None, gateway=None,
                  server_arguments=()):
-        """`store`: folder, endpoint, proxy or gateway. `through` makes of the endpoint's URL the one that servers ask;
-        `gateway` is the binary of versitygw; `server_arguments` go to each server."""
+        """`store`: folder, endpoint, proxy, gateway or azure. `through` makes of the endpoint's URL the one that servers ask;
+        `gateway` is the binary of versitygw, or azurite-blob; `server_arguments` go to each server."""
         self.signed, self.gateway, self.server_arguments = signed, gateway, list(server_arguments)
         if os.environ.get("PEERS"):
             self.server_arguments += ["--peer-listen", "127.0.0.1:0"]
@@ -176,7 +183,8 @@ class Root:
         signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(SystemExit(143)))
         self.folder = Path(tempfile.mkdtemp(prefix="gristmill-shared-"))
         try:
-            self.url = f"file://{self.folder}/root" if self.store == "folder" else self.start_endpoint()
+            starts = {"folder": lambda: f"file://{self.folder}/root", "azure": self.start_azure}
+            self.url = starts.get(self.store, self.start_endpoint)()
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -204,6 +212,18 @@ class Root:
                     return url
             time.sleep(0.02)
         raise OSError(f"{self.gateway} does not listen: {self.others[-1].said()[-600:]}")
+
+    def start_azure(self):
+        port = free_port()
+        command = [self.gateway, "--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(self.folder / "store"),
+                   "--skipApiVersionCheck"]
+        self.others.append(Process(command, self.folder / "azurite.log", r"(http://127\.0\.0\.1:\d+)"))
+        self.others[-1].wait_started()
+        create_container(port, BUCKET)
+        endpoint = f"http://127.0.0.1:{port}/{AZURE_ACCOUNT}"
+        self.environment = {"AZURE_STORAGE_CONNECTION_STRING": f"DefaultEndpointsProtocol=http;AccountName={AZURE_ACCOUNT};"
+                                                               f"AccountKey={AZURE_KEY};BlobEndpoint={endpoint};"}
+        return f"az://{BUCKET}/prefix"
 
     def start_endpoint(self):
         url = self.endpoint_url = self.gateway_endpoint() if self.store == "gateway" else self.own_endpoint()
@@ -244,6 +264,30 @@ class Root:
             print(f"kept: {self.folder}")
         else:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def create_container(port, name):
+    """One request, signed as Azure wants it; the first ones may come before Azurite listens."""
+    date, version = email.utils.formatdate(usegmt=True), "2021-08-06"
+    signed = (f"PUT{chr(10) * 12}x-ms-date:{date}\nx-ms-version:{version}\n"
+              f"/{AZURE_ACCOUNT}/{AZURE_ACCOUNT}/{name}\nrestype:container")
+    signature = base64.b64encode(hmac.new(base64.b64decode(AZURE_KEY), signed.encode(), hashlib.sha256).digest()).decode()
+    headers = {"x-ms-date": date, "x-ms-version": version, "Content-Length": "0",
+               "Authorization": f"SharedKey {AZURE_ACCOUNT}:{signature}"}
+    deadline = time.monotonic() + START_SECONDS_MAX
+    while True:
+        try:
+            store = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            store.request("PUT", f"/{AZURE_ACCOUNT}/{name}?restype=container", headers=headers)
+            answer = store.getresponse()
+            text = answer.read().decode(errors="replace")
+            if answer.status != 201:
+                raise OSError(f"Azurite did not make a container: {answer.status} {text[:600]}")
+            return
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def free_port():

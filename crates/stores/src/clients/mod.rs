@@ -9,4 +9,5 @@ pub(crate) mod tags;
 pub mod store;
 pub mod write;
 pub mod cache;
+pub(crate) mod root_place;
 pub mod shared_bucket;

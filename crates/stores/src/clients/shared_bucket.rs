@@ -1,4 +1,4 @@
-//! A bucket that many servers share, or a prefix of it, as [`Objects`].
+//! A bucket or container that many servers share, or a prefix of it, as [`Objects`].
 //!
 //! Invariant: the request that creates an object is made once; what became of it when no answer came is for the caller to find out.
 //! Every other request can be repeated, and is. Calls block, on any thread. Must not know: what is in the objects.
@@ -16,10 +16,10 @@ use model::saturating::u64_of;
 use model::{ExportObject, ExportStore};
 
 use crate::clients::cache::{RetryPolicy, StoreCache};
+use crate::clients::root_place::RootPlace;
 use crate::clients::store::{ListedObject, Store};
-use crate::credentials::{Credentials, GivenCredentials, S3Environment};
+use crate::credentials::S3Environment;
 use crate::error::{Result, SourceError, SourceErrorKind};
-use crate::locations::bucket::{S3Url, s3_url};
 use crate::statement::settings::SourceSettings;
 
 /// Larger files are sent in parts of so many bytes, a few at a time.
@@ -52,7 +52,7 @@ impl fmt::Debug for SharedBucket {
 }
 
 impl SharedBucket {
-    /// The objects below `s3://bucket/prefix`, or `gs://`, or a URL of an endpoint with bucket and prefix.
+    /// The objects below `s3://bucket/prefix`, or `gs://`, or a URL of an endpoint with bucket and prefix, or `az://container/prefix`.
     ///
     /// # Errors
     /// The URL is not understood, or no client can be made. Nobody was asked yet.
@@ -62,17 +62,8 @@ impl SharedBucket {
         runtimes: &Runtimes,
         url: &str,
     ) -> Result<SharedBucket> {
-        // With a key behind it, so that a bucket alone is a URL, too.
-        let of_key = format!("{}/root", url.trim_end_matches('/'));
-        let S3Url::Bucket { bucket, pattern } = s3_url(&of_key, environment, false)? else {
-            return Err(SourceError::bad_arguments("a shared root cannot be behind a presigned URL"));
-        };
-        if pattern.contains(['*', '?', '{']) {
-            return Err(SourceError::bad_arguments(format!(
-                "the prefix \"{pattern}\" of a shared root is a pattern"
-            )));
-        }
-        let credentials = Credentials::choose(&GivenCredentials::Unsaid, environment, &bucket.endpoint);
+        let lookup = |name: &str| std::env::var(name).ok();
+        let place = RootPlace::parse(url, environment, &lookup)?;
         let patient = RetryPolicy {
             attempts: ATTEMPTS,
             request_timeout: PATIENCE,
@@ -81,11 +72,10 @@ impl SharedBucket {
         };
         // What became of a record is found out by reading it: nobody waits long for a lost answer.
         let once = RetryPolicy { attempts: 0, body_retries: 0, request_timeout: CREATE_PATIENCE, ..patient };
-        let prefix = pattern.strip_suffix("root").unwrap_or(&pattern).trim_start_matches('/').to_owned();
         Ok(SharedBucket {
-            once: stores.bucket(&bucket, &credentials, once)?,
-            patient: stores.bucket(&bucket, &credentials, patient)?,
-            prefix,
+            once: place.client(stores, once)?,
+            patient: place.client(stores, patient)?,
+            prefix: place.prefix,
             runtimes: runtimes.clone(),
         })
     }
@@ -169,7 +159,11 @@ fn unavailable(message: String) -> SourceError {
 fn io_error(error: SourceError) -> io::Error {
     let kind = match error.kind() {
         // A bucket that is not there holds no object, but it is none of the answers a caller expects.
-        SourceErrorKind::NotFound if error.s3_code() == Some("NoSuchBucket") => ErrorKind::Other,
+        SourceErrorKind::NotFound
+            if matches!(error.s3_code(), Some("NoSuchBucket" | "ContainerNotFound")) =>
+        {
+            ErrorKind::Other
+        }
         SourceErrorKind::NotFound => ErrorKind::NotFound,
         // Whatever became of its body.
         _ if error.http_status() == Some(404) && error.s3_code().is_none() => ErrorKind::NotFound,
@@ -260,6 +254,7 @@ impl Objects for SharedBucket {
     }
 
     fn place(&self, key: &str) -> String {
-        format!("s3://{}", self.patient.shown(&self.key(key)))
+        let scheme = if self.patient.storage() == "Azure" { "az" } else { "s3" };
+        format!("{scheme}://{}", self.patient.shown(&self.key(key)))
     }
 }

@@ -220,7 +220,8 @@ fn may_have_happened(error: &SourceError) -> bool {
 
 /// Whether a key has no object in a bucket that is there.
 fn is_no_object(error: &SourceError) -> bool {
-    error.kind() == SourceErrorKind::NotFound && error.s3_code() != Some("NoSuchBucket")
+    error.kind() == SourceErrorKind::NotFound
+        && !matches!(error.s3_code(), Some("NoSuchBucket" | "ContainerNotFound"))
 }
 
 fn length(content: &Bytes) -> u64 {

@@ -20,7 +20,7 @@ pub(crate) fn read_error(error: &object_store::Error, shown: &str, range: Option
     let answer = answer_of(error);
     let bucket = shown.split('/').next().unwrap_or(shown);
     let built = match (error, answer.s3_code.as_deref(), answer.http_status) {
-        (_, Some("NoSuchBucket"), _) => no_bucket(bucket),
+        (_, Some("NoSuchBucket" | "ContainerNotFound"), _) => no_bucket(bucket),
         (_, Some(code), _) if refusal(code).is_some() => refused(shown, code),
         (object_store::Error::NotFound { .. }, ..) | (_, _, Some(404)) => {
             SourceError::new(SourceErrorKind::NotFound, format!("key \"{shown}\" does not exist"))
@@ -46,7 +46,7 @@ pub(crate) fn store_error(error: &object_store::Error, bucket: &str, prefix: &st
     }
     let answer = answer_of(error);
     let built = match (answer.s3_code.as_deref(), answer.http_status) {
-        (Some("NoSuchBucket"), _) | (None, Some(404)) => no_bucket(bucket),
+        (Some("NoSuchBucket" | "ContainerNotFound"), _) | (None, Some(404)) => no_bucket(bucket),
         (Some(code), _) if refusal(code).is_some() => refused(&format!("{bucket}/{prefix}"), code),
         _ if denied(error, &answer) => no_access(&format!("{bucket}/{prefix}")),
         _ => unavailable(error, &answer, &format!("listing \"{bucket}/{prefix}\"")),
@@ -59,7 +59,7 @@ pub(crate) fn write_error(error: &object_store::Error, shown: &str) -> SourceErr
     let answer = answer_of(error);
     let bucket = shown.split('/').next().unwrap_or(shown);
     let built = match (error, answer.s3_code.as_deref(), answer.http_status) {
-        (_, Some("NoSuchBucket"), _) => no_bucket(bucket),
+        (_, Some("NoSuchBucket" | "ContainerNotFound"), _) => no_bucket(bucket),
         (_, Some(code), _) if refusal(code).is_some() => refused(shown, code),
         (_, Some("NoSuchUpload"), _) | (object_store::Error::NotFound { .. }, ..) | (_, _, Some(404)) => {
             SourceError::new(SourceErrorKind::NotFound, format!("the upload of \"{shown}\" does not exist"))
