@@ -2,6 +2,7 @@
 //!
 //! Invariant: each variant is mapped by what its reader can do about it.
 
+use catalog::op_format::fields::FormatError;
 use catalog::{CatalogError, RefusedWhy};
 use commitlog::{AppendRefused, LogError};
 use functions::cast::CastError;
@@ -30,7 +31,21 @@ impl Error {
 /// For whoever has lost a part of a folder.
 const PUT_BACK: &str = "nothing was changed: put back from a copy what is missing and open it again, or bring back what the parts hold: gristmill restore OLD NEW";
 const CUT: &str = "nothing was changed: put back from a copy the records that are missing; to go on without them delete what says that they were there";
-const BROKEN: &str = "put back from a copy what was deleted or changed below stream/; a SELECT without select_sequential_consistency reads what is known";
+const BROKEN: &str = "nothing of this statement was written; put back from a copy what was deleted or changed below stream/; a SELECT without select_sequential_consistency reads what is known";
+const NEWER: &str = "nothing of this statement was written; use the newer version of Gristmill that wrote it; a SELECT without select_sequential_consistency reads what is known";
+
+/// Whether a record says that this program is too old for it.
+fn is_newer(source: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    let newer = |error: &FormatError| {
+        matches!(
+            error,
+            FormatError::NewerVersion { .. }
+                | FormatError::UnknownKind { .. }
+                | FormatError::UnknownField { .. }
+        )
+    };
+    source.downcast_ref::<FormatError>().is_some_and(newer)
+}
 
 impl From<RefusedWhy> for Error {
     fn from(why: RefusedWhy) -> Error {
@@ -91,8 +106,11 @@ impl From<&CatalogError> for Error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => {
                 (ErrorKind::Limit, ErrorCode::NOT_ENOUGH_SPACE)
             }
-            CatalogError::NotFollowed(why) if why.is_of_bytes() => {
+            CatalogError::NotFollowed(why) | CatalogError::NotLogged(why) if why.is_of_bytes() => {
                 (ErrorKind::Corruption, ErrorCode::CORRUPTED_DATA)
+            }
+            CatalogError::NotFollowed(why) | CatalogError::NotLogged(why) if why.needs_newer() => {
+                (ErrorKind::Unsupported, ErrorCode::UNKNOWN_EXCEPTION)
             }
             CatalogError::NotLogged(AppendRefused::Unreachable { .. }) | CatalogError::NotFollowed(_) => {
                 (ErrorKind::Unavailable, ErrorCode::NETWORK_ERROR)
@@ -106,10 +124,11 @@ impl From<&CatalogError> for Error {
         };
         let hint = match error {
             CatalogError::NotLogged(AppendRefused::Space(_)) => "free space on the disk and try again",
+            CatalogError::NotFollowed(why) | CatalogError::NotLogged(why) if why.is_of_bytes() => BROKEN,
+            CatalogError::NotFollowed(why) | CatalogError::NotLogged(why) if why.needs_newer() => NEWER,
             CatalogError::NotLogged(AppendRefused::Unreachable { .. }) => {
                 "nothing of this statement was written; try again when the store answers"
             }
-            CatalogError::NotFollowed(why) if why.is_of_bytes() => BROKEN,
             CatalogError::NotFollowed(_) => {
                 "try again when the store answers; a SELECT without select_sequential_consistency reads what is known"
             }
@@ -118,9 +137,12 @@ impl From<&CatalogError> for Error {
             }
             CatalogError::Log(LogError::Locked { .. }) => "end that process, or give another folder",
             CatalogError::Log(LogError::TooNew { .. }) => "use the newer version of Gristmill that wrote it",
-            CatalogError::Log(LogError::Corruption { .. }) => "restore the folder from a copy",
+            CatalogError::Log(LogError::Corruption { .. }) => "nothing was changed: put it back from a copy",
+            CatalogError::Log(LogError::Replay { source, .. }) if is_newer(&**source) => {
+                "use the newer version of Gristmill that wrote it"
+            }
             CatalogError::Log(LogError::Lacking { .. }) | CatalogError::Unrecoverable(_) => PUT_BACK,
-            CatalogError::Poisoned(_) => "open the database again",
+            CatalogError::Poisoned(_) => "open the database again, with a newer version if one is needed",
             CatalogError::Outrun(_) | CatalogError::Faster => "run the statement again",
             _ => return Error::new(kind, code, error.to_string()),
         };
@@ -146,6 +168,11 @@ impl From<SharedError> for Error {
             SharedError::NotARoot { .. } => {
                 (ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, "nothing was written there")
             }
+            SharedError::NoRoot { .. } => (
+                ErrorKind::BadInput,
+                ErrorCode::BAD_ARGUMENTS,
+                "name the bucket and the prefix that its servers name",
+            ),
             SharedError::NoConditions { .. } => (
                 ErrorKind::Unsupported,
                 ErrorCode::NOT_IMPLEMENTED,
@@ -165,7 +192,7 @@ impl From<SharedError> for Error {
 
 const UNREACHABLE: &str = "see whether the bucket is there, AWS_ENDPOINT_URL and AWS_REGION name where it is, and the keys may \
                            read and write it";
-const ROOT_URL: &str = "it is s3://bucket/prefix, gs://bucket/prefix, an endpoint's URL with bucket and prefix, or file:///folder";
+const ROOT_URL: &str = "it is s3://bucket/prefix, gs://bucket/prefix, an endpoint's URL with bucket and prefix, az://container/prefix, or file:///folder";
 
 impl From<TableError> for Error {
     fn from(error: TableError) -> Error {
@@ -308,6 +335,26 @@ mod tests {
             let error = Error::from(CatalogError::Log(error));
             assert!(error.message.contains("/data/log"), "{}", error.message);
             assert!(error.hint.as_deref().is_some_and(|given| given.contains(hint)), "{:?}", error.hint);
+        }
+        let newer = FormatError::NewerVersion { what: "transaction", known: 1, needed: 99 };
+        let replay = CatalogError::Log(LogError::Replay { seq: 3, source: newer.into() });
+        assert!(Error::from(replay).hint.is_some_and(|hint| hint.contains("newer version")));
+    }
+
+    #[test]
+    fn a_store_that_is_silent_is_told_from_a_record_that_is_wrong() {
+        let why = |kind: std::io::ErrorKind| AppendRefused::Unreachable { seq: 3, source: kind.into() };
+        for (kind, expected, hint) in [
+            (std::io::ErrorKind::TimedOut, ErrorKind::Unavailable, "when the store answers"),
+            (std::io::ErrorKind::InvalidData, ErrorKind::Corruption, "from a copy"),
+            (std::io::ErrorKind::Unsupported, ErrorKind::Unsupported, "newer version"),
+        ] {
+            for error in [CatalogError::NotLogged(why(kind)), CatalogError::NotFollowed(why(kind))] {
+                let error = Error::from(error);
+                assert_eq!(error.kind, expected, "{error}");
+                assert!(error.message.contains("record 3"), "{error}");
+                assert!(error.hint.as_deref().is_some_and(|given| given.contains(hint)), "{:?}", error.hint);
+            }
         }
     }
 }

@@ -69,8 +69,10 @@ pub struct CommitTimes {
     pub queued: Duration,
     /// Admission, encoding, and the write.
     pub written: Duration,
-    /// `fdatasync`.
+    /// `fdatasync`, or the request that created the record in a store.
     pub synced: Duration,
+    /// Requests that tried to create a record in a store, those that lost against other writers among them; 0 in a folder.
+    pub puts: u32,
     /// Making the new state visible.
     pub applied: Duration,
     /// Transactions that shared the record.
@@ -376,7 +378,7 @@ mod elsewhere;
 use elsewhere::Company;
 pub use elsewhere::{Elsewhere, RecordWriter, SentRows};
 use listed::Listed;
-pub use recovery::{ReadRoot, read_root};
+pub use recovery::{ReadRoot, read_root, read_shared_root};
 use recovery::{Recovered, recover};
 pub use shared::SharedRoot;
 

@@ -34,7 +34,7 @@ mod generated;
 pub use admit::RefusedWhy;
 pub use catalog::{
     Catalog, CatalogConfig, CatalogError, CommitOutcome, CommitReport, CommitTimes, Elsewhere, ReadRoot,
-    RecordWriter, SentRows, SharedRoot, read_root,
+    RecordWriter, SentRows, SharedRoot, read_root, read_shared_root,
 };
 pub use collections::{Collection, CollectionValue, Collections};
 pub use commitlog::{HELD_UNTIL_TOLD, ObjectLogConfig};

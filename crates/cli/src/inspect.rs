@@ -1,37 +1,93 @@
-//! `gristmill inspect PATH`: what is in a part, a segment of the log, a checkpoint. The debugger's first stop.
+//! `gristmill inspect PATH`: what is in a part, a record or a segment of the log, a checkpoint; in a folder, or in a root that servers
+//! share. The debugger's first stop.
 //!
-//! Reads beside a running database and changes nothing. Which kind of file it is, is decided by its bytes and its place.
+//! Reads beside a running database and changes nothing. Which kind of file it is, is decided by its name and its place.
 
+mod part;
+mod records;
+
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
-use commitlog::Tail;
-use host::Host;
-use model::{ByteSize, RowCount};
-use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use engine::{FolderCheck, RootPlace};
+use host::{Host, ObjectsDisk, Runtimes};
 
 use crate::failure::Failure;
 use crate::terminal;
+use part::part;
+use records::{object_record, segment};
 
-/// Statistics longer than this are cut.
-const VALUE_CHARS_MAX: usize = 24;
+/// Digits of the name of a record that is an object of its own.
+const SEQ_DIGITS: usize = 20;
+/// Folders of a root, by which what is below one is told from where the root is.
+const FOLDERS_OF_ROOTS: [&str; 4] = ["/stream/", "/data/", "/nodes/", "/boundary/"];
 
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
-    /// A part (.parquet), a segment of the log (.seg), a checkpoint, or a folder of them
-    path: PathBuf,
-    /// PATH is the folder of a database: check every byte of it, name what is damaged, and exit with 1 if something is
+    /// A part (.parquet), a segment of the log (.seg), a checkpoint, or a folder of them; or s3://bucket/prefix of a shared root, or what is below it
+    path: String,
+    /// PATH is the folder of a database, or a shared root: check every byte of it, name what is damaged, and exit with 1 if something is
     #[arg(long)]
     verify: bool,
 }
 
 /// The command.
-pub(crate) fn run(args: &InspectArgs, host: &Host) -> Result<(), Failure> {
-    if args.verify {
-        return verify(&std::path::absolute(&args.path)?, host);
+pub(crate) fn run(args: &InspectArgs, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
+    if args.path.contains("://") {
+        return of_root(&args.path, args.verify, host, runtimes);
     }
-    for path in files(&std::path::absolute(&args.path)?, host)? {
+    let path = std::path::absolute(&args.path)?;
+    if !args.verify {
+        return print(&path, host);
+    }
+    if !host.disk.exists(&path)? {
+        return Err(Failure::new(format!("{} does not exist", path.display())));
+    }
+    if host.disk.exists(&path.join("root"))? && host.disk.exists(&path.join("stream/0/log"))? {
+        return of_root(&format!("file://{}", path.display()), true, host, runtimes);
+    }
+    report(&engine::verify_folder(host, &path), &path)
+}
+
+/// What is below a URL.
+fn of_root(url: &str, verifies: bool, host: &Host, runtimes: &Runtimes) -> Result<(), Failure> {
+    let look = |url: &str| {
+        let place = RootPlace { url: url.to_owned(), ..RootPlace::default() };
+        engine::look_at(&place, host, runtimes).map_err(engine::Error::from)
+    };
+    let (looked, key) = match (look(url), below(url)) {
+        (Ok(looked), _) => (looked, ""),
+        // A part of a root, and not one itself.
+        (Err(error), Some((root, key))) if !verifies => (look(root).map_err(|_| error)?, key),
+        (Err(error), _) => return Err(error.into()),
+    };
+    let disk = ObjectsDisk::new(Arc::clone(&looked.objects));
+    let path = disk.root().to_owned();
+    if !verifies {
+        let host = Host { disk: Arc::new(disk), ..host.clone() };
+        return print(&if key.is_empty() { path } else { path.join(key) }, &host);
+    }
+    let mut checks = vec![FolderCheck { what: "root", checked: 1, ..FolderCheck::default() }];
+    match &looked.id {
+        Ok(id) => checks[0].remark = format!("id {id}"),
+        Err(damage) => checks[0].damage.push(damage.clone()),
+    }
+    checks.extend(engine::verify_root(host, &looked.objects, looked.known.as_ref()));
+    report(&checks, &path)
+}
+
+/// The URL of a root and the key, if this is of something in it.
+fn below(url: &str) -> Option<(&str, &str)> {
+    let url = url.trim_end_matches('/');
+    let folder = format!("{url}/");
+    let at = FOLDERS_OF_ROOTS.iter().filter_map(|name| folder.rfind(name)).max()?;
+    Some((url.get(..at)?, url.get(at + 1..)?))
+}
+
+fn print(path: &Path, host: &Host) -> Result<(), Failure> {
+    for path in files(path, host)? {
         terminal::line(&format!("{}", path.display()))?;
         for line in lines_of(&path, host)? {
             terminal::line(&format!("  {line}"))?;
@@ -41,13 +97,9 @@ pub(crate) fn run(args: &InspectArgs, host: &Host) -> Result<(), Failure> {
 }
 
 /// A line a kind of file, a line a problem.
-fn verify(root: &Path, host: &Host) -> Result<(), Failure> {
-    if !host.disk.exists(root)? {
-        return Err(Failure::new(format!("{} does not exist", root.display())));
-    }
-    let checks = engine::verify_folder(host, root);
+fn report(checks: &[FolderCheck], root: &Path) -> Result<(), Failure> {
     let mut problems = 0;
-    for check in &checks {
+    for check in checks {
         let verdict = if check.damage.is_empty() { "ok" } else { "DAMAGED" };
         terminal::line(&format!("{:<12} {:>6}  {verdict:<8} {}", check.what, check.checked, check.remark))?;
         problems += check.damage.len();
@@ -66,19 +118,33 @@ fn files(path: &Path, host: &Host) -> Result<Vec<PathBuf>, Failure> {
     if !host.disk.exists(path)? {
         return Err(Failure::new(format!("{} does not exist", path.display())));
     }
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
     let mut found = Vec::new();
-    for entry in host.disk.list(path)? {
+    if !walk(path, host, &mut found)? {
+        found.push(path.to_owned());
+    }
+    Ok(found)
+}
+
+/// Whether it is a folder, whose files were found.
+fn walk(path: &Path, host: &Host, found: &mut Vec<PathBuf>) -> Result<bool, Failure> {
+    let entries = match host.disk.list(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    if entries.is_empty() {
+        // A store has no folders but those with something in them.
+        return Ok(path.is_dir());
+    }
+    for entry in entries {
         let below = path.join(&entry.name);
         if entry.is_dir {
-            found.extend(files(&below, host)?);
+            walk(&below, host, found)?;
         } else if kind_of(&below).is_some() {
             found.push(below);
         }
     }
-    Ok(found)
+    Ok(true)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,15 +152,31 @@ enum Kind {
     Part,
     Segment,
     Checkpoint,
+    /// A record that is an object of its own.
+    Record,
+    /// Records up to it may have been deleted.
+    Boundary,
+    /// The object of a root, or of one of its servers: lines for people.
+    Text,
 }
 
 fn kind_of(path: &Path) -> Option<Kind> {
-    let checkpoint = path.components().any(|piece| piece.as_os_str() == "ckpt");
-    match path.extension()?.to_str()? {
-        "seg" => Some(Kind::Segment),
-        _ if checkpoint => Some(Kind::Checkpoint),
-        "parquet" => Some(Kind::Part),
-        _ => None,
+    let name = path.file_name()?.to_str()?;
+    let is_in = |folders: &[&str]| {
+        path.components().any(|piece| folders.iter().any(|folder| piece.as_os_str() == *folder))
+    };
+    let is_directly_in = |folder: &str| path.parent().is_some_and(|parent| parent.ends_with(folder));
+    let is_seq = name.len() == SEQ_DIGITS && name.bytes().all(|byte| byte.is_ascii_digit());
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("seg") => Some(Kind::Segment),
+        Some(_) if is_in(&["ckpt"]) => Some(Kind::Checkpoint),
+        Some("parquet") if is_directly_in("checkpoint") => Some(Kind::Checkpoint),
+        Some("parquet") => Some(Kind::Part),
+        Some(_) => None,
+        None if is_seq && is_directly_in("log") => Some(Kind::Record),
+        None if is_seq && is_directly_in("boundary") => Some(Kind::Boundary),
+        None if name == "root" || is_directly_in("nodes") => Some(Kind::Text),
+        None => None,
     }
 }
 
@@ -103,132 +185,14 @@ fn lines_of(path: &Path, host: &Host) -> Result<Vec<String>, Failure> {
         Some(Kind::Part) => part(path, host),
         Some(Kind::Segment) => segment(path, host),
         Some(Kind::Checkpoint) => Ok(catalog::inspect::checkpoint_lines(host.disk.as_ref(), path)?),
+        Some(Kind::Record) => object_record(path, host),
+        Some(Kind::Boundary) => Ok(vec!["boundary: records up to it may have been deleted".to_owned()]),
+        Some(Kind::Text) => {
+            let bytes = host::read_all(host.disk.as_ref(), path)?;
+            Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
+        }
         None => Err(Failure::new(format!("{} is no part, log segment or checkpoint", path.display()))),
     }
-}
-
-fn part(path: &Path, host: &Host) -> Result<Vec<String>, Failure> {
-    let bytes = host::read_all(host.disk.as_ref(), path)?;
-    let size = bytes.len() as u64;
-    let reader = SerializedFileReader::new(bytes)?;
-    let metadata = reader.metadata();
-    let file = metadata.file_metadata();
-    let rows = u64::try_from(file.num_rows()).unwrap_or(0);
-    let mut lines = vec![format!(
-        "part: {} rows, {}, {} row groups, written by {}",
-        RowCount(rows),
-        ByteSize(size),
-        metadata.num_row_groups(),
-        file.created_by().unwrap_or("nobody who says so")
-    )];
-    lines.extend(
-        file.key_value_metadata()
-            .into_iter()
-            .flatten()
-            .filter(|pair| pair.key != "ARROW:schema")
-            .map(|pair| format!("{} = {}", pair.key, cut(pair.value.as_deref().unwrap_or("")))),
-    );
-    lines.extend(sort_order(metadata));
-    lines.extend(columns(metadata));
-    lines.extend(metadata.row_groups().iter().enumerate().map(|(number, group)| row_group(number, group)));
-    Ok(lines)
-}
-
-fn sort_order(metadata: &ParquetMetaData) -> Option<String> {
-    let order = metadata.row_groups().first()?.sorting_columns()?;
-    let names: Vec<String> = order
-        .iter()
-        .filter_map(|column| {
-            let leaf = metadata
-                .file_metadata()
-                .schema_descr()
-                .columns()
-                .get(usize::try_from(column.column_idx).ok()?)?;
-            Some(format!("{}{}", leaf.path(), if column.descending { " desc" } else { "" }))
-        })
-        .collect();
-    Some(format!("sorted by {}", names.join(", ")))
-}
-
-/// One line a column: sizes over all row groups, encodings, bounds.
-fn columns(metadata: &ParquetMetaData) -> Vec<String> {
-    let leaves = metadata.file_metadata().schema_descr().columns();
-    let describe = |(index, leaf): (usize, &parquet::schema::types::ColumnDescPtr)| {
-        let chunks: Vec<_> = metadata.row_groups().iter().map(|group| group.column(index)).collect();
-        let sum = |of: fn(&parquet::file::metadata::ColumnChunkMetaData) -> i64| {
-            ByteSize(u64::try_from(chunks.iter().map(|chunk| of(chunk)).sum::<i64>()).unwrap_or(0))
-        };
-        let nulls: u64 = chunks.iter().filter_map(|chunk| chunk.statistics()?.null_count_opt()).sum();
-        let info = leaf.self_type().get_basic_info();
-        let id = if info.has_id() { format!("#{} ", info.id()) } else { String::new() };
-        let encodings: Vec<String> = chunks
-            .first()
-            .map(|chunk| chunk.encodings().map(|e| format!("{e:?}")).collect())
-            .unwrap_or_default();
-        let codec = chunks.first().map(|chunk| format!("{}", chunk.compression())).unwrap_or_default();
-        format!(
-            "column {id}{} {}: {} of {} {codec} [{}] nulls={nulls}",
-            leaf.path(),
-            leaf.physical_type(),
-            sum(|chunk| chunk.compressed_size()),
-            sum(|chunk| chunk.uncompressed_size()),
-            encodings.join(" "),
-        )
-    };
-    leaves.iter().enumerate().map(describe).collect()
-}
-
-fn row_group(number: usize, group: &RowGroupMetaData) -> String {
-    let rows = u64::try_from(group.num_rows()).unwrap_or(0);
-    let bytes = u64::try_from(group.compressed_size()).unwrap_or(0);
-    format!("row group {number}: {} rows, {}", RowCount(rows), ByteSize(bytes))
-}
-
-fn segment(path: &Path, host: &Host) -> Result<Vec<String>, Failure> {
-    let Some(dump) = commitlog::dump(host.disk.as_ref(), path)? else {
-        return Ok(vec!["segment: never used".to_owned()]);
-    };
-    let header = &dump.header;
-    let mut lines = vec![format!(
-        "segment: stream {}, first record {}, {} records",
-        header.stream,
-        header.first_seq,
-        dump.records.len()
-    )];
-    for summary in &dump.records {
-        let record = &summary.record;
-        lines.push(format!(
-            "record {} epoch={} at_ms={} offset={} bytes={} hash={}",
-            record.seq,
-            record.epoch,
-            record.commit_time_ms,
-            summary.offset,
-            summary.bytes,
-            hex(&summary.hash)
-        ));
-        lines.extend(
-            catalog::inspect::record_lines(&record.transactions)?.into_iter().map(|line| format!("  {line}")),
-        );
-    }
-    lines.push(match &dump.tail {
-        Tail::Clean { zeros } => format!("end: {zeros} bytes waiting to be written"),
-        Tail::Torn { offset, bytes, why } => format!("end: {bytes} torn bytes from {offset} on: {why}"),
-        Tail::Damaged { offset, later_seq, why } => {
-            format!("DAMAGED at {offset}, with record {later_seq} behind: {why}")
-        }
-    });
-    Ok(lines)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn cut(text: &str) -> String {
-    if text.chars().count() <= VALUE_CHARS_MAX {
-        return text.to_owned();
-    }
-    format!("{}...", text.chars().take(VALUE_CHARS_MAX).collect::<String>())
 }
 
 #[cfg(test)]
@@ -242,14 +206,24 @@ mod tests {
             ("/d/stream/0/wal/00000000000000000001.seg", Some(Kind::Segment)),
             ("/d/stream/0/ckpt/00000000000000000009.parquet", Some(Kind::Checkpoint)),
             ("/d/LOCK", None),
+            ("s3://b/p/stream/0/log/00000000000000000001", Some(Kind::Record)),
+            ("s3://b/p/stream/0/log/1", None),
+            ("s3://b/p/stream/0/checkpoint/00000000000000000009.parquet", Some(Kind::Checkpoint)),
+            ("s3://b/p/boundary/00000000000000000009", Some(Kind::Boundary)),
+            ("s3://b/p/nodes/0123456789abcdef0123456789abcdef", Some(Kind::Text)),
+            ("s3://b/p/root", Some(Kind::Text)),
+            ("s3://b/p/data/t/x.parquet", Some(Kind::Part)),
         ] {
             assert_eq!(kind_of(Path::new(path)), kind, "{path}");
         }
     }
 
     #[test]
-    fn long_values_are_cut() {
-        assert_eq!(cut("short"), "short");
-        assert_eq!(cut(&"x".repeat(30)), format!("{}...", "x".repeat(24)));
+    fn what_is_in_a_root_is_told_from_the_root() {
+        assert_eq!(below("s3://b/p/stream/0/log/1"), Some(("s3://b/p", "stream/0/log/1")));
+        assert_eq!(below("s3://b/p/data/t/"), Some(("s3://b/p", "data/t")));
+        assert_eq!(below("s3://b/p/nodes"), Some(("s3://b/p", "nodes")));
+        assert_eq!(below("s3://b/data/p/stream/0"), Some(("s3://b/data/p", "stream/0")));
+        assert_eq!(below("s3://b/p"), None);
     }
 }

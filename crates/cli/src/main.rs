@@ -59,7 +59,7 @@ enum Command {
         #[command(subcommand)]
         what: generate::GenerateCommand,
     },
-    /// Print what is in a part, a log segment, a checkpoint
+    /// Print what is in a part, a log segment, a checkpoint, or all of a shared root
     Inspect(inspect::InspectArgs),
     /// Bring back what the parts of a folder hold whose log is gone, into a new folder
     Restore(restore::RestoreArgs),
@@ -102,7 +102,7 @@ fn run(command: &Command, settings: &[options::Setting]) -> Result<(), Failure> 
         Command::PasswordVerifier => serve::print_verifier(&host),
         Command::Client(args) => client::run(args, settings, &host, &runtimes),
         Command::Generate { what } => generate::run(what, &host, runtimes.io()).map_err(Failure::from),
-        Command::Inspect(args) => inspect::run(args, &host),
+        Command::Inspect(args) => inspect::run(args, &host, &runtimes),
         Command::Restore(args) => restore::run(args, &host),
         Command::Docs(args) => docs::run(args, &host, &runtimes),
         Command::BenchInsert(args) => bench_insert::run(args, &host, &runtimes).map_err(Failure::from),

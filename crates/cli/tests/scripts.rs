@@ -69,6 +69,11 @@ fn servers_of_one_root_race_and_one_wins() {
 }
 
 #[test]
+fn what_is_wrong_with_a_shared_root_is_said_and_loses_nothing() {
+    run_with_binary("json", "shared/bad_input.py", &[amount("6", "60")]);
+}
+
+#[test]
 fn nothing_is_lost_when_a_server_of_a_shared_root_dies() {
     let store = ["--seed", "7", "--store", "folder"].map(str::to_owned);
     run_with_binary("json", "shared/kills.py", &[&[amount("4", "1000")], store.as_slice()].concat());

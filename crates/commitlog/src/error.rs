@@ -68,7 +68,22 @@ pub enum AppendRefused {
 impl AppendRefused {
     /// Whether a record that was read is not what it should be, so that trying again does not help.
     pub fn is_of_bytes(&self) -> bool {
-        matches!(self, AppendRefused::Unread { source, .. } if source.kind() == io::ErrorKind::InvalidData)
+        self.of_record() == Some(io::ErrorKind::InvalidData)
+    }
+
+    /// Whether a record that was read was written by a program too new for this one.
+    pub fn needs_newer(&self) -> bool {
+        self.of_record() == Some(io::ErrorKind::Unsupported)
+    }
+
+    /// Why what comes next in the log, or is at the seq of a record sent before, was not read.
+    fn of_record(&self) -> Option<io::ErrorKind> {
+        match self {
+            AppendRefused::Unread { source, .. } | AppendRefused::Unreachable { source, .. } => {
+                Some(source.kind())
+            }
+            _ => None,
+        }
     }
 }
 

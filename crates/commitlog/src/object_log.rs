@@ -262,6 +262,7 @@ fn in_words(error: LogError) -> io::Error {
         damage @ (LogError::Corruption { .. } | LogError::Lacking { .. }) => {
             io::Error::new(ErrorKind::InvalidData, damage.to_string())
         }
+        newer @ LogError::TooNew { .. } => io::Error::new(ErrorKind::Unsupported, newer.to_string()),
         error => io::Error::other(error.to_string()),
     }
 }

@@ -47,10 +47,11 @@ pub use context::database::Database;
 pub use context::figures::Figures;
 pub use formats::FormatKind;
 pub use mergetree::folder_check::{FolderCheck, verify_folder};
+pub use mergetree::root_check::verify_root;
 pub use model::ErrorCode;
 /// Bytes of a statement as text, those that are no UTF-8 included.
 pub use model::raw_text::text as text_of_bytes;
 pub use repair::restore::{RestoreProgress, RestoreRequest, Restored, RestoredTable, restore};
-pub use shared::RootPlace;
+pub use shared::{RootPlace, look_at};
 pub use sql::{Arrived, arrived, is_blank, lexemes, next_statement};
 pub use statement::session::Session;

@@ -40,6 +40,15 @@ impl FolderObjects {
         Ok(FolderObjects { root: root.to_owned(), random })
     }
 
+    /// The same of a folder that is there, which is not changed.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn existing(root: &Path, random: Arc<dyn Random>) -> io::Result<FolderObjects> {
+        fs::read_dir(root).map_err(|error| at(root, &error))?;
+        Ok(FolderObjects { root: root.to_owned(), random })
+    }
+
     fn path_of(&self, key: &str) -> PathBuf {
         self.root.join(key)
     }

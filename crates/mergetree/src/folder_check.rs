@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalog::{CatalogConfig, State, TableState, checkpoint, read_root};
+use catalog::{CatalogConfig, CatalogError, ReadRoot, State, TableState, checkpoint, read_root};
 use commitlog::{AnchorCopy, LogFolder, Tail, dump, read_anchors};
 use host::Host;
 use model::{PartDescriptor, PartId};
@@ -28,7 +28,7 @@ pub struct FolderCheck {
 }
 
 impl FolderCheck {
-    fn of(what: &'static str) -> FolderCheck {
+    pub(crate) fn of(what: &'static str) -> FolderCheck {
         FolderCheck { what, ..FolderCheck::default() }
     }
 }
@@ -39,7 +39,10 @@ pub fn verify_folder(host: &Host, root: &Path) -> Vec<FolderCheck> {
     let (whole, state) = whole(host, root);
     checks.push(whole);
     checks.push(match state {
-        Some(state) => live_parts(host, root, &state),
+        Some(state) => {
+            let now = || Some(read_root(host, root, CatalogConfig::default()).ok()?.state);
+            live_parts(host, root, &state, &now)
+        }
         None => found_parts(host, root),
     });
     checks
@@ -103,8 +106,12 @@ fn segments(host: &Host, root: &Path) -> FolderCheck {
 }
 
 fn checkpoints(host: &Host, root: &Path) -> FolderCheck {
+    checkpoints_in(host, &checkpoint::dir_of(root))
+}
+
+pub(crate) fn checkpoints_in(host: &Host, folder: &Path) -> FolderCheck {
     let mut check = FolderCheck::of("checkpoints");
-    for path in names(host, &checkpoint::dir_of(root), ".parquet", &mut check) {
+    for path in names(host, folder, ".parquet", &mut check) {
         check.checked += 1;
         match checkpoint::read(&*host.disk, &path) {
             Ok(state) => check.remark = format!("the newest is of record {}", state.seq()),
@@ -116,8 +123,12 @@ fn checkpoints(host: &Host, root: &Path) -> FolderCheck {
 
 /// What an open would say.
 fn whole(host: &Host, root: &Path) -> (FolderCheck, Option<State>) {
+    whole_of(read_root(host, root, CatalogConfig::default()))
+}
+
+pub(crate) fn whole_of(read: Result<ReadRoot, CatalogError>) -> (FolderCheck, Option<State>) {
     let mut check = FolderCheck::of("state");
-    match read_root(host, root, CatalogConfig::default()) {
+    match read {
         Ok(read) => {
             check.checked = 1;
             check.remark =
@@ -133,8 +144,13 @@ fn whole(host: &Host, root: &Path) -> (FolderCheck, Option<State>) {
     }
 }
 
-/// Every live part as CHECK TABLE reads it, but for the order, which only an open table knows.
-fn live_parts(host: &Host, root: &Path, state: &State) -> FolderCheck {
+/// Every live part as CHECK TABLE reads it, but for the order, which only an open table knows. `now` reads the state again.
+pub(crate) fn live_parts(
+    host: &Host,
+    root: &Path,
+    state: &State,
+    now: &dyn Fn() -> Option<State>,
+) -> FolderCheck {
     let mut check = FolderCheck::of("parts");
     let store = PartStore::local(host.clone(), root.to_owned());
     let (mut rows, mut named) = (0, 0);
@@ -155,8 +171,8 @@ fn live_parts(host: &Host, root: &Path, state: &State) -> FolderCheck {
     // Nobody sees them yet; who resumes the load will need them.
     state.loads().iter().flat_map(|load| load.parts()).for_each(&mut verify);
     // Beside a running database a part may have been merged away, and deleted, while others were read.
-    let now = if damaged.is_empty() { None } else { read_root(host, root, CatalogConfig::default()).ok() };
-    damaged.retain(|(part, _)| now.as_ref().is_none_or(|now| is_needed(&now.state, *part)));
+    let now = if damaged.is_empty() { None } else { now() };
+    damaged.retain(|(part, _)| now.as_ref().is_none_or(|now| is_needed(now, *part)));
     check.damage.extend(damaged.into_iter().map(|(_, problem)| problem));
     let files: usize = match store.list_tables() {
         Ok(tables) => tables.into_iter().filter_map(|table| Some(store.list_files(table).ok()?.len())).sum(),
@@ -180,7 +196,7 @@ fn is_needed(state: &State, part: PartId) -> bool {
 }
 
 /// Every file of a part against the sums in its own footer.
-fn found_parts(host: &Host, root: &Path) -> FolderCheck {
+pub(crate) fn found_parts(host: &Host, root: &Path) -> FolderCheck {
     let mut check = FolderCheck::of("part files");
     let store = PartStore::local(host.clone(), root.to_owned());
     let tables = store.list_tables().unwrap_or_default();

@@ -21,6 +21,7 @@ pub mod collect;
 pub mod frozen;
 pub mod sweep;
 pub mod folder_check;
+pub mod root_check;
 
 pub use error::TableError;
 pub use table::Table;

@@ -84,6 +84,8 @@ pub struct Measured {
     pub commits: usize,
     /// Statements whose transactions became durable with this one's, itself included.
     pub group_statements: usize,
+    /// Requests by which records were created in a store; then that is what [`Span::LogSync`] was spent on.
+    pub puts: u32,
     /// Files of the statement's sources, and their bytes.
     pub files: usize,
     pub file_bytes: u64,
@@ -171,6 +173,7 @@ impl StatementProfile {
         measured.add(Span::LogSync, times.synced);
         measured.add(Span::Apply, times.applied);
         measured.commits += 1;
+        measured.puts += times.puts;
         measured.group_statements = measured.group_statements.max(times.statements);
     }
 

@@ -13,6 +13,9 @@ pub enum SharedError {
     /// Something else is below the prefix.
     #[error("{place} is not empty and is no database: there is {found}; choose an empty prefix")]
     NotARoot { place: String, found: String },
+    /// Nobody has made a root there.
+    #[error("there is no database at {place}: the object \"root\" is not there")]
+    NoRoot { place: String },
     /// Written by a program too new for this one.
     #[error("{place} has format {found}, this program knows formats up to {known}: update it")]
     TooNew { place: String, found: u64, known: u64 },

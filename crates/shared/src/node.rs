@@ -183,17 +183,7 @@ impl Member {
     /// # Errors
     /// The store fails.
     pub fn last_known(&self) -> io::Result<Option<(u64, String)>> {
-        let mut last = None;
-        for object in self.objects.list(FOLDER, "")?.iter().filter(|object| object.key != self.key()) {
-            let said = match self.objects.get(&object.key) {
-                Ok(said) => decode(&said).unwrap_or_default(),
-                // It has left.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            last = last.max(Some((said.applied, self.objects.place(&object.key))));
-        }
-        Ok(last)
+        last_known(&*self.objects, &self.key())
     }
 
     /// The process ends, and says so.
@@ -252,6 +242,24 @@ impl Member {
     fn key(&self) -> String {
         format!("{FOLDER}{}", self.id)
     }
+}
+
+/// The last record that any object of a node but `mine` says was there, and the object.
+///
+/// # Errors
+/// The store fails.
+pub(crate) fn last_known(objects: &dyn Objects, mine: &str) -> io::Result<Option<(u64, String)>> {
+    let mut last = None;
+    for object in objects.list(FOLDER, "")?.iter().filter(|object| object.key != mine) {
+        let said = match objects.get(&object.key) {
+            Ok(said) => decode(&said).unwrap_or_default(),
+            // It has left.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        last = last.max(Some((said.applied, objects.place(&object.key))));
+    }
+    Ok(last)
 }
 
 fn id_of(key: &str) -> Option<NodeId> {

@@ -18,10 +18,10 @@ use crate::error::SharedError;
 use crate::fetches::Fetches;
 use crate::known_seq::KnownSeq;
 use crate::local_files::LocalFiles;
-use crate::node::{Member, Report};
+use crate::node::{Member, Report, last_known};
 use crate::part_files::SharedParts;
 use crate::read_through::ReadThrough;
-use crate::root::{RootId, open_root};
+use crate::root::{RootId, known_root, open_root};
 use crate::sharing::Sharing;
 
 /// Where all parts are.
@@ -30,7 +30,7 @@ const PARTS: &str = "data/";
 /// Which root.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RootPlace {
-    /// `s3://bucket/prefix`, `gs://`, the URL of an endpoint with bucket and prefix, or `file:///folder`.
+    /// `s3://bucket/prefix`, `gs://`, the URL of an endpoint with bucket and prefix, `az://container/prefix`, or `file:///folder`.
     pub url: String,
     /// Where `s3://` leads; `None` asks the environment, as every S3 tool does.
     pub endpoint: Option<String>,
@@ -105,6 +105,36 @@ pub fn open(
     })
 }
 
+/// A root that somebody looks at who is not one of its servers.
+pub struct LookedAt {
+    pub objects: Arc<dyn Objects>,
+    /// Why it is not known which root it is, if its own object is damaged or missing.
+    pub id: Result<RootId, String>,
+    /// The last record that a server says was there, and the object in which it does.
+    pub known: Option<(u64, String)>,
+}
+
+/// Finds a root and writes nothing, also not that somebody looks: what its servers delete may be gone when it is read.
+///
+/// # Errors
+/// There is none, or the store does not answer.
+pub fn look_at(place: &RootPlace, machine: &Host, runtimes: &Runtimes) -> Result<LookedAt, SharedError> {
+    let objects: Arc<dyn Objects> = match folder_of(&place.url)? {
+        Some(path) => {
+            let opened = FolderObjects::existing(path, Arc::clone(&machine.random));
+            Arc::new(opened.map_err(SharedError::unreachable(place.url.clone()))?)
+        }
+        None => bucket(place, runtimes)?,
+    };
+    let id = match known_root(&*objects) {
+        Ok(id) => Ok(id),
+        Err(damaged @ SharedError::Damaged { .. }) => Err(damaged.to_string()),
+        Err(error) => return Err(error),
+    };
+    let known = last_known(&*objects, "").map_err(SharedError::unreachable(objects.place("")))?;
+    Ok(LookedAt { objects, id, known })
+}
+
 /// Whether the log goes as far as can be seen from outside of it: its first records, or its last ones, may have been deleted, and what is
 /// left would be a sound log of fewer rows.
 fn check_log(
@@ -139,12 +169,14 @@ fn check_log(
 
 /// The store of a URL.
 fn objects(place: &RootPlace, host: &Host, runtimes: &Runtimes) -> Result<Arc<dyn Objects>, SharedError> {
-    if let Some(path) = place.url.strip_prefix("file://") {
-        let unreachable = SharedError::unreachable(place.url.clone());
-        let opened =
-            std::path::absolute(path).and_then(|path| FolderObjects::open(&path, Arc::clone(&host.random)));
-        return Ok(Arc::new(opened.map_err(unreachable)?));
+    if let Some(path) = folder_of(&place.url)? {
+        let opened = FolderObjects::open(path, Arc::clone(&host.random));
+        return Ok(Arc::new(opened.map_err(SharedError::unreachable(place.url.clone()))?));
     }
+    bucket(place, runtimes)
+}
+
+fn bucket(place: &RootPlace, runtimes: &Runtimes) -> Result<Arc<dyn Objects>, SharedError> {
     // Whoever starts the server says where its root is: no filter of hosts is for that.
     let stores = StoreCache::new(runtimes.clone());
     let mut environment = S3Environment::of_machine();
@@ -152,6 +184,20 @@ fn objects(place: &RootPlace, host: &Host, runtimes: &Runtimes) -> Result<Arc<dy
     environment.region = place.region.clone().or(environment.region);
     let bucket = SharedBucket::open(&stores, &environment, runtimes, &place.url);
     Ok(Arc::new(bucket.map_err(|error| SharedError::Url(error.message().to_owned()))?))
+}
+
+/// The folder of a `file://` URL. One that names a host, or begins wherever the process was started, would be another folder for each
+/// server, and nobody would notice.
+fn folder_of(url: &str) -> Result<Option<&Path>, SharedError> {
+    match url.strip_prefix("file://") {
+        Some(path) if path.starts_with('/') => Ok(Some(Path::new(path))),
+        Some(_) => {
+            let problem =
+                format!("URL \"{url}\" has no absolute path behind file://, such as file:///mnt/db");
+            Err(SharedError::Url(problem))
+        }
+        None => Ok(None),
+    }
 }
 
 /// What is kept of different roots does not mix, and two processes do not share a folder.
@@ -183,6 +229,16 @@ mod tests {
         let catalog = Catalog::open_shared(&machine, &root, CatalogConfig::default()).unwrap();
         let kept = KnownSeq::open(machine.clone(), Path::new("/kept"));
         check_log(&catalog, &*objects, &member, &kept)
+    }
+
+    #[test]
+    fn a_folder_is_named_by_an_absolute_path() {
+        assert_eq!(folder_of("file:///mnt/db").unwrap(), Some(Path::new("/mnt/db")));
+        assert_eq!(folder_of("s3://bucket/db").unwrap(), None);
+        for url in ["file://", "file://host/db", "file://db"] {
+            let error = folder_of(url).unwrap_err().to_string();
+            assert!(error.contains(&format!("URL \"{url}\" has no absolute path")), "{error}");
+        }
     }
 
     #[test]

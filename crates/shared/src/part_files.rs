@@ -233,7 +233,14 @@ impl Unsent {
 
 impl UnsealedFile for SharedFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.append(bytes)
+        // A disk that is full is this machine's, whatever the part is called in the store.
+        let here = |error: io::Error| {
+            io::Error::new(
+                error.kind(),
+                format!("in the cache folder, {}: {error}", self.part.path.display()),
+            )
+        };
+        self.file.append(bytes).map_err(here)
     }
 
     /// Sends it while the next part is written.

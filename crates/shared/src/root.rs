@@ -56,8 +56,7 @@ pub fn open_root(objects: &Arc<dyn Objects>, random: &dyn Random) -> Result<Root
         return match objects.get(KEY) {
             Ok(bytes) => read(&bytes, objects.place(KEY)),
             Err(_) if other.key.starts_with("stream/") || other.key.starts_with("data/") => {
-                let problem = format!("the object \"{KEY}\" is missing, and there is {}", other.key);
-                Err(SharedError::Damaged { place: place(), problem })
+                Err(without_root(place(), &other.key))
             }
             Err(_) => Err(SharedError::NotARoot { place: place(), found: other.key.clone() }),
         };
@@ -81,6 +80,30 @@ pub fn open_root(objects: &Arc<dyn Objects>, random: &dyn Random) -> Result<Root
     }
     let never = || io::Error::new(ErrorKind::TimedOut, "the object that says so was not made");
     Err(SharedError::unreachable(place())(last.unwrap_or_else(never)))
+}
+
+/// The id of a root that somebody else made; nothing is written.
+///
+/// # Errors
+/// There is none, or it is damaged or too new.
+pub fn known_root(objects: &dyn Objects) -> Result<RootId, SharedError> {
+    let place = || objects.place("");
+    match objects.get(KEY) {
+        Ok(bytes) => read(&bytes, objects.place(KEY)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let found = objects.list("stream/", "").map_err(SharedError::unreachable(place()))?;
+            Err(match found.first() {
+                Some(other) => without_root(place(), &other.key),
+                None => SharedError::NoRoot { place: place() },
+            })
+        }
+        Err(error) => Err(SharedError::unreachable(place())(error)),
+    }
+}
+
+fn without_root(place: String, found: &str) -> SharedError {
+    let problem = format!("the object \"{KEY}\" is missing, and there is {found}");
+    SharedError::Damaged { place, problem }
 }
 
 fn read(bytes: &[u8], place: String) -> Result<RootId, SharedError> {
@@ -150,7 +173,7 @@ mod tests {
         let store = SimStore::new(1);
         let open = || open_root(&(Arc::new(store.client()) as Arc<dyn Objects>), &*host.random);
         let first = open().unwrap();
-        assert_eq!(open().unwrap(), first);
+        assert_eq!((open().unwrap(), known_root(&store.client()).unwrap()), (first, first));
         assert_eq!(store.keys(), ["root"], "the probe leaves nothing");
         let client = store.client();
         client.put("root", Bytes::from_static(b"gristmill shared root\nformat 2\nid 0\n")).unwrap();
@@ -161,6 +184,7 @@ mod tests {
         client.put("stream/0/log/00000000000000000001", Bytes::new()).unwrap();
         let missing = open().unwrap_err().to_string();
         assert!(missing.contains("the object \"root\" is missing"), "{missing}");
+        assert_eq!(known_root(&client).unwrap_err().to_string(), missing);
     }
 
     #[test]
@@ -170,6 +194,7 @@ mod tests {
         store.client().put("photos/1.jpg", Bytes::new()).unwrap();
         let error = open_root(&(Arc::new(store.client()) as Arc<dyn Objects>), &*host.random).unwrap_err();
         assert!(error.to_string().contains("there is photos/1.jpg; choose an empty prefix"), "{error}");
+        assert!(matches!(known_root(&store.client()), Err(SharedError::NoRoot { .. })));
         assert_eq!(store.keys(), ["photos/1.jpg"]);
     }
 }

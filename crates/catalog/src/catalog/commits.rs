@@ -249,6 +249,8 @@ impl Catalog {
                 let outcomes = outcomes.into_iter().map(|one| one.map(|at: Seq| at.min(seq))).collect();
                 return Ok(Settled { times, outcomes: open.settle(outcomes) });
             }
+            let puts = if writer.log.others_append() { round + 1 } else { 0 };
+            let times = CommitTimes { puts, ..times };
             let records = match self.write(writer, state, &stored, moment, times, left)? {
                 Written::Committed(times) => {
                     writer.defined = defined;

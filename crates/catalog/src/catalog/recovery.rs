@@ -4,9 +4,12 @@
 //! finding.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use commitlog::{Anchor, LogError, LogFinding, LogFolder, ReplayedRecord, read_only};
-use host::Host;
+use commitlog::{
+    Anchor, LogError, LogFinding, LogFolder, ObjectLog, ObjectLogConfig, ReplayedRecord, read_only,
+};
+use host::{Host, Objects};
 use model::Seq;
 
 use super::{CatalogConfig, CatalogError, replay_record};
@@ -91,6 +94,7 @@ impl Recovered {
 #[derive(Debug)]
 pub struct ReadRoot {
     pub state: State,
+    /// Of a root in a store, which has none, the empty one.
     pub anchor: Anchor,
     pub findings: Vec<Finding>,
 }
@@ -105,4 +109,18 @@ pub fn read_root(host: &Host, root: &Path, config: CatalogConfig) -> Result<Read
     let read = read.map_err(|error| recovered.because(error))?;
     let findings = recovered.findings(&home, &read.findings, Seq(read.anchor.checkpoint_seq))?;
     Ok(ReadRoot { state: recovered.state, anchor: read.anchor, findings })
+}
+
+/// What [`super::Catalog::open_shared`] would give, without an object being created.
+pub fn read_shared_root(host: &Host, objects: &Arc<dyn Objects>) -> Result<ReadRoot, CatalogError> {
+    // Nothing is written, so no folder is needed.
+    let home = CheckpointHome::objects(host, Arc::clone(objects), Path::new(""));
+    let mut recovered = recover(&home)?;
+    let after = recovered.after();
+    let mut deliver = |record: ReplayedRecord| replay_record(&mut recovered.state, &record).map(drop);
+    let config = ObjectLogConfig::default();
+    let opened = ObjectLog::open(host, Arc::clone(objects), after, &mut deliver, config).map(drop);
+    opened.map_err(|error| recovered.because(error))?;
+    let findings = recovered.findings(&home, &[], Seq::ZERO)?;
+    Ok(ReadRoot { state: recovered.state, anchor: Anchor::default(), findings })
 }

@@ -110,8 +110,12 @@ impl Catalog {
         left: &mut Left,
     ) -> Result<(), CatalogError> {
         let Err(failure) = self.follow(writer, records, left) else { return Ok(()) };
+        let why = match &failure {
+            Failure::Poisoned(why) => Some(why.clone()),
+            _ => None,
+        };
         let error = failure.into_error();
-        writer.stopped = Some(Cow::Owned(error.to_string()));
+        writer.stopped = Some(Cow::Owned(why.unwrap_or_else(|| error.to_string())));
         self.poisoned.store(true, Ordering::Release);
         Err(error)
     }

@@ -79,13 +79,15 @@ impl Report {
         lines.push(1, &format!("Statement: {}", self.statement));
         lines.push(1, &format!("StartTime: {}", start_time(self.started_ms)));
         lines.push(1, &format!("TotalTime: {}", millis(self.total)));
+        let measured = &self.measured;
         for span in Span::ALL {
             if span == Span::Encode {
                 let execution = self.measured.execution(self.total);
                 lines.push(2, &format!("Execution: {}", share(execution, self.total)));
             }
             if !self.measured.span(span).is_zero() {
-                lines.push(2, &format!("{}: {}", span.name(), self.share_of(span)));
+                let name = if span == Span::LogSync && measured.puts > 0 { "LogPut" } else { span.name() };
+                lines.push(2, &format!("{name}: {}", self.share_of(span)));
             }
         }
         lines.push(1, &format!("QueryPeakMemoryUsage: {}", ByteSize(self.memory_peak)));
@@ -102,7 +104,7 @@ impl Report {
     fn commit(&self, lines: &mut Lines) -> usize {
         let measured = &self.measured;
         if self.state == State::RolledBack {
-            lines.push(0, "Commit: not done, so its queue, write, fsync and apply are not measured");
+            lines.push(0, "Commit: not done, so its queue, write, sync and apply are not measured");
             return 1;
         }
         if measured.commits == 0 {
@@ -112,10 +114,13 @@ impl Report {
         for (name, span) in [
             ("Queue", Span::CommitQueue),
             ("Write", Span::LogWrite),
-            ("Fsync", Span::LogSync),
+            (if measured.puts > 0 { "Put" } else { "Fsync" }, Span::LogSync),
             ("Apply", Span::Apply),
         ] {
             lines.push(1, &format!("{name}: {}", self.share_of(span)));
+        }
+        if measured.puts > 0 {
+            lines.push(1, &format!("PutRequests: {}", measured.puts));
         }
         lines.push(1, &format!("StatementsInGroup: {}", measured.group_statements));
         1

@@ -34,7 +34,7 @@ impl Clock for StillClock {
 }
 
 fn times() -> CommitTimes {
-    CommitTimes { queued: ms(1), written: ms(2), synced: ms(4), applied: ms(3), statements: 5 }
+    CommitTimes { queued: ms(1), written: ms(2), synced: ms(4), applied: ms(3), puts: 0, statements: 5 }
 }
 
 fn profile(keep: Keep) -> StatementProfile {
@@ -153,6 +153,17 @@ fn the_tree_of_a_load() {
             "Listing: 20.000 ms (20.00%), 2 file(s), 3.00 KiB",
         ]
     );
+}
+
+#[test]
+fn a_commit_in_a_store_is_a_put_and_says_how_many_it_took() {
+    let profile = profile(Keep::Never);
+    profile.committed(&CommitTimes { puts: 3, ..times() });
+    let lines = report(State::Finished, profile.measured(), None).lines();
+    for line in ["    LogPut: 4.000 ms (4.00%)", "  Put: 4.000 ms (4.00%)", "  PutRequests: 3"] {
+        assert!(lines.iter().any(|there| there == line), "{line}: {lines:?}");
+    }
+    assert!(!lines.iter().any(|line| line.contains("ync")), "{lines:?}");
 }
 
 #[test]
