@@ -18,7 +18,6 @@ mod float_extreme;
 mod float_window;
 mod framed;
 mod nested_extreme;
-mod nested_groups;
 pub mod own;
 mod quantile;
 pub mod combined;

@@ -3,6 +3,8 @@
 //! Invariant: values are in order element by element; NULLs are passed over. A NULL or NaN within a value loses against
 //! any other element, for `min` as for `max`. The state is the value.
 
+pub(super) mod groups;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -26,7 +26,6 @@ use super::finish::{Finish, Finished, FinishedGroups};
 use super::float_extreme;
 use super::float_window;
 use super::nested_extreme;
-use super::nested_groups;
 use super::spare;
 use super::wide_sum;
 use crate::typing::type_of_field;
@@ -281,7 +280,7 @@ impl AggregateUDFImpl for Wrapped {
         let states = self.list_states(&args)?;
         let (name, layout) = (self.definition.name, args.return_field.data_type());
         let own = float_extreme::groups_accumulator(name, layout);
-        let own = own.or_else(|| nested_groups::accumulator(name, layout));
+        let own = own.or_else(|| nested_extreme::groups::accumulator(name, layout));
         let inner = own.map_or_else(|| self.inner.create_groups_accumulator(args), Ok)?;
         Ok(Box::new(FinishedGroups { inner, finish, states, rows: vec![] }))
     }

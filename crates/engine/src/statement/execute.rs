@@ -63,6 +63,20 @@ fn gives_ttl(command: &AlterCommand) -> bool {
     }
 }
 
+/// The statement with what it names by its functions, and what it explains, in it; `None` for what has neither.
+async fn written_out(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    statement: &Statement,
+) -> Result<Option<Statement>, Error> {
+    let defined = match execution.has_functions() {
+        true => planner::user_functions::defined_with_functions(statement, &|name| execution.lambda(name))?,
+        false => None,
+    };
+    let explained = explain::in_queries(services, execution, defined.as_ref().unwrap_or(statement)).await?;
+    Ok(explained.or(defined))
+}
+
 /// Runs a statement that is not about the session itself.
 pub(crate) async fn once(
     services: &Arc<Services>,
@@ -71,13 +85,8 @@ pub(crate) async fn once(
     text: &str,
     body: Option<BodyStream>,
 ) -> Result<Rows, Error> {
-    let defined = match execution.has_functions() {
-        true => planner::user_functions::defined_with_functions(statement, &|name| execution.lambda(name))?,
-        false => None,
-    };
-    let statement = defined.as_ref().unwrap_or(statement);
-    let explained = explain::in_queries(services, execution, statement).await?;
-    match explained.as_ref().unwrap_or(statement) {
+    let written_out = written_out(services, execution, statement).await?;
+    match written_out.as_ref().unwrap_or(statement) {
         Statement::Query(query) => return select::run(services, execution, query).await,
         Statement::Insert(insert) => return insert::run(services, execution, insert, text, body).await,
         Statement::Explain(explain) => return explain::run(services, execution, explain, text).await,

@@ -63,7 +63,7 @@ pub fn explain_of_query(words: &str, options: &str, query: ast::Query) -> Result
         Some("ANALYZE" | "LOAD") | None => None,
         Some(word) => KINDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind),
     };
-    let kind = kind.ok_or_else(|| SqlError::not_implemented(&format!("{written} inside a query")))?;
+    let kind = kind.ok_or_else(|| SqlError::not_implemented(format!("{written} inside a query")))?;
     let options = match options.trim() {
         "" => vec![],
         options => {

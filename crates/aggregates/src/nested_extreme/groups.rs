@@ -15,7 +15,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 
-use crate::nested_extreme::{Order, order_of};
+use super::{Order, order_of};
 use crate::per_group::states_of;
 use crate::spare::without_spare;
 
