@@ -68,7 +68,7 @@ fn known(name: &str) -> Option<(&'static str, Filled)> {
 }
 
 /// Names with what stands in parentheses behind them. Definitions of older versions have CODEC(..) around them.
-fn codecs_of(text: &str) -> Vec<(String, String)> {
+pub fn codecs_of(text: &str) -> Vec<(String, String)> {
     let text = text.trim();
     let inner = match text.get(..5).filter(|word| word.eq_ignore_ascii_case("codec")) {
         Some(_) => text[5..].trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(text),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::column_type::{ColumnType, EnumValues, StateType, TupleElement, is_interval_name, push_escaped};
+use crate::error_code::ErrorCode;
 use crate::type_aliases;
 
 /// Deepest nesting of types accepted; see [`ColumnType::nesting`].
@@ -24,6 +25,32 @@ pub enum TypeNameError {
     #[error("cannot read type \"{text}\": {problem} at byte {at}")]
     Syntax { text: String, problem: &'static str, at: usize },
 }
+
+impl TypeNameError {
+    /// ClickHouse's code of the same refusal.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            TypeNameError::Arguments { type_name, .. } => match type_name.as_str() {
+                "DateTime64" | "Decimal" => ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                "FixedString" => ErrorCode::UNEXPECTED_AST_STRUCTURE,
+                "Enum" => ErrorCode::SYNTAX_ERROR,
+                "Nullable" | "LowCardinality" => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                "Map" => ErrorCode::BAD_ARGUMENTS,
+                _ => ErrorCode::UNKNOWN_TYPE,
+            },
+            TypeNameError::Syntax { problem, .. } => match *problem {
+                ENUM_RANGE => ErrorCode::ARGUMENT_OUT_OF_BOUND,
+                problem if problem.starts_with("expected (") || problem.starts_with("expected , and") => {
+                    ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH
+                }
+                _ => ErrorCode::UNKNOWN_TYPE,
+            },
+            TypeNameError::Unknown(_) => ErrorCode::UNKNOWN_TYPE,
+        }
+    }
+}
+
+const ENUM_RANGE: &str = "enum number out of range";
 
 /// Reads one type name; the whole text must be consumed.
 pub fn parse(text: &str) -> Result<ColumnType, TypeNameError> {
@@ -327,7 +354,7 @@ impl<'a> Reader<'a> {
             let following = values.last().map_or(1, |(number, _)| number.saturating_add(1));
             let number = if self.take('=') { self.number::<i16>()? } else { following };
             if number < least || number > most {
-                return Err(self.syntax("enum number out of range"));
+                return Err(self.syntax(ENUM_RANGE));
             }
             values.push((number, name.into()));
             if !self.take(',') {

@@ -54,7 +54,10 @@ mutations_sync                  UInt64, "1", NoEffect, "Whose replicas mutations
 lightweight_deletes_sync        UInt64, "2", NoEffect, "Whose replicas DELETE waits for.";
 database_atomic_wait_for_drop_and_detach_synchronously Bool, "0", NoEffect, "Whether DROP waits; it always does.";
 data_type_default_nullable      Bool, "0", Refused, "Whether columns without NULL or NOT NULL are nullable.";
-allow_suspicious_low_cardinality_types Bool, "0", NoEffect, "Whether LowCardinality may hold numbers.";
-allow_nullable_key              Bool, "1", NoEffect, "Whether keys may be nullable; they always may.";
+allow_suspicious_low_cardinality_types Bool, "0", Obeyed, "Whether columns of a new table may be LowCardinality of numbers.";
+allow_suspicious_fixed_string_types Bool, "0", Obeyed, "Whether columns of a new table may be a FixedString of more than 256 bytes.";
+allow_suspicious_codecs         Bool, "0", Obeyed, "Whether a CODEC may compress nothing, or the same bytes twice.";
+enable_alp_codec                Bool, "0", Obeyed, "Whether a CODEC may be ALP.";
+allow_nullable_key              Bool, "0", Obeyed, "Whether keys of new tables may be nullable, as the setting of the table says it.";
 default_table_engine            Choice(&["MergeTree", "Memory", "None"]), "MergeTree", Obeyed, "Engine of CREATE TABLE without ENGINE.";
 }

@@ -35,9 +35,9 @@ storage_policy                  Text, "default", NoEffect, "Disks of the table."
 disk                            Text, "", NoEffect, "Disk of the table.";
 default_compression_codec       Text, "", NoEffect, "Codec of columns without one.";
 enable_mixed_granularity_parts  Bool, "1", NoEffect, "Whether granules may have any size.";
-allow_nullable_key              Bool, "1", NoEffect, "Whether keys may be nullable; they always may.";
+allow_nullable_key              Bool, "0", Obeyed, "Whether keys may be nullable when the table is made.";
 allow_dimensions_outside_sorting_key Bool, "0", Obeyed, "Whether AggregatingMergeTree takes columns that are neither in the key nor states; any of their values stays.";
-allow_suspicious_indices        Bool, "0", NoEffect, "Whether an index may repeat a key.";
+allow_suspicious_indices        Bool, "0", Obeyed, "Whether an index or the key may name an expression twice when the table is made.";
 alter_column_secondary_index_mode Choice(&["throw", "drop", "rebuild", "compatibility"]), "rebuild", Obeyed, "Whether ALTER may change the type of a column that an index needs; what is kept of an index is made with the rows.";
 ratio_of_defaults_for_sparse_serialization Float, "0.9375", NoEffect, "Share of defaults from which columns are sparse.";
 replace_long_file_name_to_hash  Bool, "1", NoEffect, "Whether long names of column files are hashed.";

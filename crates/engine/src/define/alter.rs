@@ -15,6 +15,7 @@ use mergetree::scan::check_values;
 use model::{ColumnId, ErrorCode, PartId, TableDef};
 use parts::PartError;
 use sql::definition::altered::{altered, retyped};
+use sql::definition::checks::check_altered;
 use sql::definition::nested::flattened_alter;
 use sql::{Alter, AlterCommand};
 
@@ -37,6 +38,7 @@ pub(crate) async fn run(services: &Services, execution: &Execution, alter: &Alte
         let alter = flattened_alter(&state.def, alter, flattens)?;
         refuse_read(&execution, &state.def, &alter)?;
         let Some(next) = altered(&state.def, &alter)?.map(Arc::new) else { return Ok(()) };
+        check_altered(&state.def, &next, &execution.settings)?;
         services.tables.check(&next)?;
         let mut preconditions = Vec::new();
         let columns = retyped(&state.def, &next);

@@ -10,10 +10,11 @@ use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, MergeMode, TableDef,
     TableEngine, TableId, TableSettings,
 };
+use sql::definition::checks::check_new;
 use sql::definition::constraints::stored_constraint;
 use sql::definition::mode::merge_mode;
 use sql::definition::nested::flattened;
-use sql::definition::{kept, ttl};
+use sql::definition::ttl;
 use sql::{
     ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, TableName,
     WRITTEN_PRIMARY_KEY,
@@ -102,7 +103,7 @@ pub(crate) async fn definition(
         columns,
     };
     ttl::with_column_ttls(&mut def, &specs)?;
-    kept::check_indexes(&def)?;
+    check_new(&def, &execution.settings)?;
     with_constraints(with_mode(def, create)?, create)
 }
 

@@ -5,7 +5,7 @@
 use model::{ColumnDef, ErrorCode, TableDef};
 
 use crate::definition::kept::indexes;
-use crate::settings::Settings;
+use crate::settings::{Settings, table_settings};
 use crate::statement::{SettingChange, SettingText};
 use crate::table_text::stored_expr;
 use lexer::error::{Result, SqlError};
@@ -46,6 +46,11 @@ pub(super) fn modify(def: &mut TableDef, changes: &[SettingChange]) -> Result<()
 
 pub(super) fn reset(def: &mut TableDef, name: &str) -> Result<()> {
     check_fixed(name)?;
+    if table_settings().find(name).is_err() {
+        return Err(SqlError::bad_arguments(format!(
+            "there is no setting \"{name}\" of tables that could be reset"
+        )));
+    }
     def.settings.remove(name);
     Ok(())
 }

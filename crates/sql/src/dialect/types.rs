@@ -21,7 +21,7 @@ pub(crate) fn read_type(parser: &mut Parser<'_>) -> Result<String, ParserError> 
 }
 
 fn bad_type(problem: type_name::TypeNameError) -> ParserError {
-    ParserError::ParserError(format!("{TYPE_PROBLEM}{problem}"))
+    ParserError::ParserError(format!("{TYPE_PROBLEM}{} {problem}", problem.code()))
 }
 
 /// Reads the type of a column, and the function of a `SimpleAggregateFunction`.
@@ -38,7 +38,7 @@ pub(crate) fn read_written_type(parser: &mut Parser<'_>) -> Result<String, Parse
     type_name::parse(&raw).map(|_| raw).map_err(bad_type)
 }
 
-/// Marks a parser error as a problem of a type name, not of the grammar around it.
+/// Marks a parser error as a problem of a type name, not of the grammar around it; the number of its code comes next.
 pub(crate) const TYPE_PROBLEM: &str = "type: ";
 
 /// Words behind the first of a type name of SQL's; the type itself knows which belong together.

@@ -152,7 +152,9 @@ fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result
     let mut is_key = false;
     loop {
         if head.words(&["NOT", "NULL"]) {
+            check_modified(&column, false)?;
         } else if head.word("NULL") {
+            check_modified(&column, true)?;
             column.column_type = column.column_type.map(model::ColumnType::nullable);
         } else if head.word("COMMENT") {
             column.comment = head.text("a comment")?;
@@ -169,6 +171,23 @@ fn behind_name(head: &mut Head<'_>, name: String, starts_clause: bool) -> Result
         } else if !default(head, &mut column)? {
             return Ok((column, is_key));
         }
+    }
+}
+
+/// What NULL and NOT NULL may stand behind.
+fn check_modified(column: &ColumnSpec, is_null: bool) -> Result<()> {
+    use model::ColumnType::{Array, Map, Nullable};
+    match &column.column_type {
+        Some(Nullable(_)) => {
+            let message =
+                format!("column {}: NULL and NOT NULL do not stand behind a Nullable type", column.name);
+            Err(SqlError::new(ErrorCode::ILLEGAL_SYNTAX_FOR_DATA_TYPE, message))
+        }
+        Some(inner @ (Array(_) | Map(..))) if is_null => {
+            let message = format!("column {}: type {inner} cannot be inside of Nullable", column.name);
+            Err(SqlError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -146,13 +146,15 @@ impl<'a> Head<'a> {
 
     fn failed_with(&self, message: &str) -> SqlError {
         if let Some(problem) = message.strip_prefix(TYPE_PROBLEM) {
+            let (code, problem) = problem.split_once(' ').unwrap_or_default();
+            let code = code.parse().map_or(ErrorCode::UNKNOWN_TYPE, ErrorCode::of);
             // `{name:Identifier}` where an expression stands.
             if problem == "unknown type \"Identifier\"" {
                 let message = "a substitution that stands for a name is not set";
                 return SqlError::new(ErrorCode::UNKNOWN_QUERY_PARAMETER, message)
                     .at(self.base + self.offset());
             }
-            return SqlError::new(ErrorCode::UNKNOWN_TYPE, problem).at(self.base + self.offset());
+            return SqlError::new(code, problem).at(self.base + self.offset());
         }
         let (what, line, column) = split_place(message);
         let location = Location::new(line, column);

@@ -1,0 +1,108 @@
+//! Keys that ClickHouse refuses: constants, repeated expressions, columns with NULL, partitions by floats.
+//!
+//! Invariant: of an expression that is no plain column only its text is judged. Must not know: how keys are compiled.
+
+use std::sync::Arc;
+
+use model::table_def::stored_column_name;
+use model::{ColumnType, ErrorCode, TableDef};
+
+use crate::definition::kept;
+use crate::settings::Settings;
+use lexer::error::{Result, SqlError};
+
+pub(super) fn check(def: &TableDef, settings: &Settings) -> Result<()> {
+    check_granularity(def)?;
+    check_constants("sorting", &def.order_by)?;
+    check_constants("partition", &def.partition_by)?;
+    let repeated = def.order_by.iter().enumerate().any(|(at, key)| def.order_by[..at].contains(key));
+    if repeated && !is_on(def, "allow_suspicious_indices") {
+        return Err(SqlError::bad_arguments("an expression of the sorting key is given twice")
+            .with_hint("the setting allow_suspicious_indices of the table lets it be"));
+    }
+    if !is_on(def, "allow_nullable_key") && !settings.get_bool("allow_nullable_key") {
+        check_nullable(def, "sorting", &def.order_by)?;
+        check_nullable(def, "partition", &def.partition_by)?;
+    }
+    for key in &def.partition_by {
+        if let Some(ColumnType::Float32 | ColumnType::Float64) =
+            column_of(def, key).map(ColumnType::value_type)
+        {
+            return Err(SqlError::bad_arguments("a partition key is no floating-point number"));
+        }
+    }
+    check_sampling(def)
+}
+
+fn check_granularity(def: &TableDef) -> Result<()> {
+    let value = |name: &str| def.settings.get(name).and_then(|value| value.parse::<u64>().ok());
+    if value("index_granularity") == Some(0) {
+        return Err(SqlError::bad_arguments("setting index_granularity: 0 makes no sense"));
+    }
+    match value("index_granularity_bytes") {
+        Some(bytes @ 1..1024) => {
+            let message = format!("setting index_granularity_bytes: {bytes} is lower than 1024");
+            Err(SqlError::bad_arguments(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Literals, alone and in parentheses; what calls say is seen when they are compiled.
+fn check_constants(which: &str, key: &[Arc<str>]) -> Result<()> {
+    let is_constant = |part: &&Arc<str>| {
+        let text = part.trim_matches(['(', ')']);
+        let is_text = text.len() > 1 && text.starts_with('\'') && text.ends_with('\'') && !text.contains('`');
+        text.parse::<f64>().is_ok() || is_text
+    };
+    match key.iter().find(is_constant) {
+        Some(_) => Err(SqlError::new(ErrorCode::ILLEGAL_COLUMN, format!("the {which} key holds a constant"))),
+        None => Ok(()),
+    }
+}
+
+fn check_nullable(def: &TableDef, which: &str, key: &[Arc<str>]) -> Result<()> {
+    let found = key.iter().find(|part| column_of(def, part).is_some_and(holds_null));
+    if found.is_none() {
+        return Ok(());
+    }
+    let message = format!("the {which} key holds a column that is Nullable");
+    Err(SqlError::new(ErrorCode::ILLEGAL_COLUMN, message)
+        .with_hint("the setting allow_nullable_key of the table lets it be"))
+}
+
+/// Recursive: as deep as the type is.
+fn holds_null(column_type: &ColumnType) -> bool {
+    match column_type {
+        ColumnType::Nullable(_) => true,
+        ColumnType::LowCardinality(inner) | ColumnType::Array(inner) => holds_null(inner),
+        ColumnType::Map(key, value) => holds_null(key) || holds_null(value),
+        ColumnType::Tuple(elements) => elements.iter().any(|element| holds_null(&element.column_type)),
+        _ => false,
+    }
+}
+
+/// SAMPLE BY a column wants an unsigned integer.
+fn check_sampling(def: &TableDef) -> Result<()> {
+    let Some(name) = kept::texts(def, "SAMPLE BY").next() else { return Ok(()) };
+    let column = def.columns.iter().find(|column| *column.name == *name);
+    match column.map(|column| &column.column_type) {
+        None | Some(ColumnType::UInt8 | ColumnType::UInt16 | ColumnType::UInt32 | ColumnType::UInt64) => {
+            Ok(())
+        }
+        Some(other) => {
+            let message = format!("SAMPLE BY takes an unsigned integer, not {other}");
+            Err(SqlError::new(ErrorCode::ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER, message))
+        }
+    }
+}
+
+/// The type of the column, of a key that is one.
+fn column_of<'a>(def: &'a TableDef, key: &str) -> Option<&'a ColumnType> {
+    let found = def.columns.iter().find(|column| key == format!("`{}`", stored_column_name(column.id)))?;
+    Some(&found.column_type)
+}
+
+fn is_on(def: &TableDef, name: &str) -> bool {
+    def.settings.get(name).is_some_and(|value| matches!(value.as_ref(), "1" | "true"))
+}
