@@ -59,6 +59,7 @@ pub fn infer_details(
         columns: Vec::new(),
         rows: 0,
         second_has_types: false,
+        second_names_types: None,
         has_header: false,
     };
     let describes =
@@ -88,6 +89,8 @@ struct Tally<'s> {
     rows: u64,
     /// Whether the row behind the first holds something else than text.
     second_has_types: bool,
+    /// The types that it names, when every cell of it is the name of one.
+    second_names_types: Option<Vec<ColumnType>>,
     has_header: bool,
 }
 
@@ -181,6 +184,8 @@ impl Tally<'_> {
         let guesses = self.guesses(&cells[..first.len()]);
         if self.columns.is_empty() {
             self.second_has_types = guesses.iter().any(no_text);
+            let types = |texts: Vec<String>| texts.iter().map(|text| type_name::parse(text).ok()).collect();
+            self.second_names_types = Self::texts(&cells[..first.len()]).ok().and_then(types);
             self.columns = guesses.into_iter().map(|guess| (String::new(), guess)).collect();
         } else {
             for ((_, known), guess) in self.columns.iter_mut().zip(guesses) {
@@ -201,13 +206,26 @@ impl Tally<'_> {
         {
             return self.declared(first, types);
         }
+        // Names and types in front of rows are what a file WithNamesAndTypes has.
+        if header == HeaderRows::None
+            && self.rows > 1
+            && self.first_row_may_name(first)
+            && let Some(types) = self.second_names_types.take()
+        {
+            let columns = distinct(Self::texts(first)?)?.into_iter().zip(types).collect();
+            return Ok(Inferred { columns, has_header: true, rows: self.rows - 1 });
+        }
+        if self.columns.is_empty() && header == HeaderRows::Names {
+            let message = "the file holds names and no rows";
+            return Err(FormatError::new(ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, message));
+        }
         if self.columns.is_empty() {
             self.columns = first.iter().map(|_| (String::new(), Guess::Unknown)).collect();
         }
         let names = match header {
             HeaderRows::None if self.first_row_is_header(first) => {
                 self.has_header = true;
-                Self::texts(first)?
+                distinct(Self::texts(first)?)?
             }
             HeaderRows::None => {
                 for ((_, known), guess) in self
@@ -222,7 +240,7 @@ impl Tally<'_> {
             }
             HeaderRows::Names | HeaderRows::NamesAndTypes => {
                 self.has_header = true;
-                Self::texts(first)?
+                distinct(Self::texts(first)?)?
             }
         };
         for ((name, _), given) in self.columns.iter_mut().zip(names) {
@@ -231,8 +249,14 @@ impl Tally<'_> {
         self.finish()
     }
 
-    /// All texts in the first row, and a value that is no text in the second or in all rows of a column.
+    /// A value that is no text in the second row or in all rows of a column, behind a row that may hold names.
     fn first_row_is_header(&self, first: &[Cell<'_>]) -> bool {
+        self.first_row_may_name(first)
+            && (self.second_has_types || self.columns.iter().any(|(_, guess)| no_text(guess)))
+    }
+
+    /// All texts in the first row, of a format of which a header is looked for.
+    fn first_row_may_name(&self, first: &[Cell<'_>]) -> bool {
         let detect = match self.source() {
             _ if self.kind.is_custom() => self.settings.custom.detect_header,
             Source::Csv => self.settings.csv_detect_header,
@@ -242,10 +266,7 @@ impl Tally<'_> {
         // A line that begins with a tab is more often data than a header.
         let is_named = self.source() != Source::Tsv || first.iter().all(|cell| !cell.text.is_empty());
         let all_texts = self.guesses(first).iter().all(|guess| *guess == Guess::Type(ColumnType::String));
-        detect
-            && is_named
-            && all_texts
-            && (self.second_has_types || self.columns.iter().any(|(_, guess)| no_text(guess)))
+        detect && is_named && all_texts
     }
 
     /// Types written in the file.
@@ -326,6 +347,17 @@ impl Tally<'_> {
             columns.push((name, column_type));
         }
         Ok(Inferred { columns, has_header: self.has_header, rows: self.rows })
+    }
+}
+
+/// Names of a header, each of which stands there once.
+fn distinct(names: Vec<String>) -> Result<Vec<String>, FormatError> {
+    match names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        Some((_, twice)) => {
+            let message = format!("column \"{twice}\" stands twice in the header");
+            Err(FormatError::new(ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, message))
+        }
+        None => Ok(names),
     }
 }
 
