@@ -20,7 +20,7 @@ use crate::per_group::states_of;
 use crate::spare::without_spare;
 
 /// The accumulator of all groups; `None` where another one is right.
-pub(super) fn accumulator(function: &str, data_type: &DataType) -> Option<Box<dyn GroupsAccumulator>> {
+pub(crate) fn accumulator(function: &str, data_type: &DataType) -> Option<Box<dyn GroupsAccumulator>> {
     let order = order_of(function, data_type)?;
     Some(Box::new(Extremes::new(order, data_type.clone())))
 }
