@@ -46,8 +46,7 @@ pub use cluster::{Listener, PeerConfig, TlsFiles};
 pub use context::database::Database;
 pub use context::figures::Figures;
 pub use formats::FormatKind;
-pub use mergetree::folder_check::{FolderCheck, verify_folder};
-pub use mergetree::root_check::verify_root;
+pub use mergetree::{folder_check::FolderCheck, folder_check::verify_folder, root_check::verify_root};
 pub use model::ErrorCode;
 /// Bytes of a statement as text, those that are no UTF-8 included.
 pub use model::raw_text::text as text_of_bytes;

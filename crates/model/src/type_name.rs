@@ -4,13 +4,13 @@
 //! cannot exhaust the stack. SQL standard aliases (`BIGINT`, `VARCHAR(10)`) are understood as ClickHouse does.
 
 pub mod state_names;
+mod refusals;
 
 use std::sync::Arc;
 
 use thiserror::Error;
 
 use crate::column_type::{ColumnType, EnumValues, StateType, TupleElement, is_interval_name, push_escaped};
-use crate::error_code::ErrorCode;
 use crate::type_aliases;
 
 /// Deepest nesting of types accepted; see [`ColumnType::nesting`].
@@ -24,30 +24,6 @@ pub enum TypeNameError {
     Arguments { type_name: String, expected: &'static str },
     #[error("cannot read type \"{text}\": {problem} at byte {at}")]
     Syntax { text: String, problem: &'static str, at: usize },
-}
-
-impl TypeNameError {
-    /// ClickHouse's code of the same refusal.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            TypeNameError::Arguments { type_name, .. } => match type_name.as_str() {
-                "DateTime64" | "Decimal" => ErrorCode::ARGUMENT_OUT_OF_BOUND,
-                "FixedString" => ErrorCode::UNEXPECTED_AST_STRUCTURE,
-                "Enum" => ErrorCode::SYNTAX_ERROR,
-                "Nullable" | "LowCardinality" => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
-                "Map" => ErrorCode::BAD_ARGUMENTS,
-                _ => ErrorCode::UNKNOWN_TYPE,
-            },
-            TypeNameError::Syntax { problem, .. } => match *problem {
-                ENUM_RANGE => ErrorCode::ARGUMENT_OUT_OF_BOUND,
-                problem if problem.starts_with("expected (") || problem.starts_with("expected , and") => {
-                    ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH
-                }
-                _ => ErrorCode::UNKNOWN_TYPE,
-            },
-            TypeNameError::Unknown(_) => ErrorCode::UNKNOWN_TYPE,
-        }
-    }
 }
 
 const ENUM_RANGE: &str = "enum number out of range";

@@ -15,9 +15,9 @@ use mergetree::scan::check_values;
 use model::{ColumnId, ErrorCode, PartId, TableDef};
 use parts::PartError;
 use sql::definition::altered::{altered, retyped};
-use sql::definition::checks::check_altered;
 use sql::definition::nested::flattened_alter;
 use sql::{Alter, AlterCommand};
+use tables::checks::check_altered;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;

@@ -10,7 +10,6 @@ use model::{
     ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, MergeMode, TableDef,
     TableEngine, TableId, TableSettings,
 };
-use sql::definition::checks::check_new;
 use sql::definition::constraints::stored_constraint;
 use sql::definition::mode::merge_mode;
 use sql::definition::nested::flattened;
@@ -19,6 +18,7 @@ use sql::{
     ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, TableName,
     WRITTEN_PRIMARY_KEY,
 };
+use tables::checks::check_new;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;

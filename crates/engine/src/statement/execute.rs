@@ -29,7 +29,7 @@ async fn altered(services: &Arc<Services>, execution: &Arc<Execution>, alter: &A
         }
         commands => {
             alter::run(services, execution, alter).await?;
-            if commands.iter().any(gives_ttl) {
+            if commands.iter().any(AlterCommand::gives_ttl) {
                 ttl::after_alter(services, execution, &alter.table).await?;
             }
             if let Some(rows) = &alter.rows {
@@ -52,14 +52,6 @@ async fn optimized(
     match repeated {
         Some(repeated) => mutate::run::run(services, execution, &repeated).await,
         None => Ok(()),
-    }
-}
-
-fn gives_ttl(command: &AlterCommand) -> bool {
-    match command {
-        AlterCommand::ModifyTtl(_) => true,
-        AlterCommand::ModifyColumn { column, .. } => column.ttl.is_some(),
-        _ => false,
     }
 }
 

@@ -29,7 +29,8 @@ pub fn projections(def: &TableDef) -> impl Iterator<Item = ProjectionClause> {
     texts(def, PROJECTION).filter_map(|text| read(text, projection).ok())
 }
 
-pub(super) fn texts<'a>(def: &'a TableDef, keyword: &'a str) -> impl Iterator<Item = &'a str> {
+/// The texts of a definition's clauses of this keyword.
+pub fn texts<'a>(def: &'a TableDef, keyword: &'a str) -> impl Iterator<Item = &'a str> {
     def.kept.iter().filter(move |clause| *clause.keyword == *keyword).map(|clause| clause.text.as_ref())
 }
 

@@ -10,5 +10,4 @@ pub mod nested;
 mod keys;
 pub mod mode;
 mod table_settings;
-pub mod checks;
 pub mod altered;

@@ -89,6 +89,17 @@ pub enum AlterCommand {
     ResetSettings(Vec<String>),
 }
 
+impl AlterCommand {
+    /// Whether rows may have to go because of it.
+    pub fn gives_ttl(&self) -> bool {
+        match self {
+            AlterCommand::ModifyTtl(_) => true,
+            AlterCommand::ModifyColumn { column, .. } => column.ttl.is_some(),
+            _ => false,
+        }
+    }
+}
+
 /// `name expression TYPE type GRANULARITY n`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IndexClause {

@@ -4,9 +4,9 @@
 
 use model::{ColumnType, ErrorCode};
 
-use crate::settings::Settings;
-use lexer::codec_text::codecs_of;
-use lexer::error::{Result, SqlError};
+use sql::lexer::codec_text::codecs_of;
+use sql::lexer::error::{Result, SqlError};
+use sql::settings::Settings;
 
 /// Those behind which nothing else compresses.
 const GENERIC: &[&str] = &["LZ4", "LZ4HC", "ZSTD", "Default"];

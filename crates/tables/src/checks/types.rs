@@ -5,8 +5,8 @@
 use model::calendar::zone::Zone;
 use model::{ColumnType, ErrorCode};
 
-use crate::settings::Settings;
-use lexer::error::{Result, SqlError};
+use sql::lexer::error::{Result, SqlError};
+use sql::settings::Settings;
 
 /// Longer texts of fixed length are taken for a mistake.
 const FIXED_STRING_BYTES_MAX: u32 = 256;

@@ -4,12 +4,12 @@
 
 use std::ops::ControlFlow;
 
+use datafusion::sql::sqlparser::ast::{Expr, visit_expressions};
 use model::{ColumnType, ErrorCode, TableDef};
-use sqlparser::ast::{Expr, visit_expressions};
 
-use crate::definition::kept;
-use crate::statement::IndexClause;
-use lexer::error::{Result, SqlError};
+use sql::definition::kept;
+use sql::lexer::error::{Result, SqlError};
+use sql::statement::IndexClause;
 
 /// Calls whose value is another one the next time.
 const CHANGING: &[&str] = &[

@@ -10,9 +10,9 @@ mod types;
 
 use model::{DefaultKind, TableDef, TableEngine};
 
-use crate::definition::kept;
-use crate::settings::Settings;
-use lexer::error::{Result, SqlError};
+use sql::definition::kept;
+use sql::lexer::error::{Result, SqlError};
+use sql::settings::Settings;
 
 /// Checks the definition of a new table.
 ///

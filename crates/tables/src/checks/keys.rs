@@ -7,9 +7,9 @@ use std::sync::Arc;
 use model::table_def::stored_column_name;
 use model::{ColumnType, ErrorCode, TableDef};
 
-use crate::definition::kept;
-use crate::settings::Settings;
-use lexer::error::{Result, SqlError};
+use sql::definition::kept;
+use sql::lexer::error::{Result, SqlError};
+use sql::settings::Settings;
 
 pub(super) fn check(def: &TableDef, settings: &Settings) -> Result<()> {
     check_granularity(def)?;
