@@ -58,6 +58,6 @@ allow_suspicious_low_cardinality_types Bool, "0", Obeyed, "Whether columns of a 
 allow_suspicious_fixed_string_types Bool, "0", Obeyed, "Whether columns of a new table may be a FixedString of more than 256 bytes.";
 allow_suspicious_codecs         Bool, "0", Obeyed, "Whether a CODEC may compress nothing, or the same bytes twice.";
 enable_alp_codec                Bool, "0", Obeyed, "Whether a CODEC may be ALP.";
-allow_nullable_key              Bool, "0", Obeyed, "Whether keys of new tables may be nullable, as the setting of the table says it.";
+allow_nullable_key              Bool, "1", NoEffect, "Whether keys may be nullable; they always may.";
 default_table_engine            Choice(&["MergeTree", "Memory", "None"]), "MergeTree", Obeyed, "Engine of CREATE TABLE without ENGINE.";
 }

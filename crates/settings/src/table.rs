@@ -35,7 +35,7 @@ storage_policy                  Text, "default", NoEffect, "Disks of the table."
 disk                            Text, "", NoEffect, "Disk of the table.";
 default_compression_codec       Text, "", NoEffect, "Codec of columns without one.";
 enable_mixed_granularity_parts  Bool, "1", NoEffect, "Whether granules may have any size.";
-allow_nullable_key              Bool, "0", Obeyed, "Whether keys may be nullable when the table is made.";
+allow_nullable_key              Bool, "1", NoEffect, "Whether keys may be nullable; they always may.";
 allow_dimensions_outside_sorting_key Bool, "0", Obeyed, "Whether AggregatingMergeTree takes columns that are neither in the key nor states; any of their values stays.";
 allow_suspicious_indices        Bool, "0", Obeyed, "Whether an index or the key may name an expression twice when the table is made.";
 alter_column_secondary_index_mode Choice(&["throw", "drop", "rebuild", "compatibility"]), "rebuild", Obeyed, "Whether ALTER may change the type of a column that an index needs; what is kept of an index is made with the rows.";

@@ -1,4 +1,5 @@
-//! Keys that ClickHouse refuses: constants, repeated expressions, columns with NULL, partitions by floats.
+//! Keys that ClickHouse refuses: constants, repeated expressions, partitions by floats. Columns with NULL are let be: a table made
+//! of files has them wherever the files do not say otherwise.
 //!
 //! Invariant: of an expression that is no plain column only its text is judged. Must not know: how keys are compiled.
 
@@ -9,9 +10,8 @@ use model::{ColumnType, ErrorCode, TableDef};
 
 use sql::definition::kept;
 use sql::lexer::error::{Result, SqlError};
-use sql::settings::Settings;
 
-pub(super) fn check(def: &TableDef, settings: &Settings) -> Result<()> {
+pub(super) fn check(def: &TableDef) -> Result<()> {
     check_granularity(def)?;
     check_constants("sorting", &def.order_by)?;
     check_constants("partition", &def.partition_by)?;
@@ -19,10 +19,6 @@ pub(super) fn check(def: &TableDef, settings: &Settings) -> Result<()> {
     if repeated && !is_on(def, "allow_suspicious_indices") {
         return Err(SqlError::bad_arguments("an expression of the sorting key is given twice")
             .with_hint("the setting allow_suspicious_indices of the table lets it be"));
-    }
-    if !is_on(def, "allow_nullable_key") && !settings.get_bool("allow_nullable_key") {
-        check_nullable(def, "sorting", &def.order_by)?;
-        check_nullable(def, "partition", &def.partition_by)?;
     }
     for key in &def.partition_by {
         if let Some(ColumnType::Float32 | ColumnType::Float64) =
@@ -58,27 +54,6 @@ fn check_constants(which: &str, key: &[Arc<str>]) -> Result<()> {
     match key.iter().find(is_constant) {
         Some(_) => Err(SqlError::new(ErrorCode::ILLEGAL_COLUMN, format!("the {which} key holds a constant"))),
         None => Ok(()),
-    }
-}
-
-fn check_nullable(def: &TableDef, which: &str, key: &[Arc<str>]) -> Result<()> {
-    let found = key.iter().find(|part| column_of(def, part).is_some_and(holds_null));
-    if found.is_none() {
-        return Ok(());
-    }
-    let message = format!("the {which} key holds a column that is Nullable");
-    Err(SqlError::new(ErrorCode::ILLEGAL_COLUMN, message)
-        .with_hint("the setting allow_nullable_key of the table lets it be"))
-}
-
-/// Recursive: as deep as the type is.
-fn holds_null(column_type: &ColumnType) -> bool {
-    match column_type {
-        ColumnType::Nullable(_) => true,
-        ColumnType::LowCardinality(inner) | ColumnType::Array(inner) => holds_null(inner),
-        ColumnType::Map(key, value) => holds_null(key) || holds_null(value),
-        ColumnType::Tuple(elements) => elements.iter().any(|element| holds_null(&element.column_type)),
-        _ => false,
     }
 }
 

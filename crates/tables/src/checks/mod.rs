@@ -23,7 +23,7 @@ pub fn check_new(def: &TableDef, settings: &Settings) -> Result<()> {
     kept::check_indexes(def)?;
     indexes::check(None, def)?;
     match def.engine {
-        TableEngine::MergeTree => keys::check(def, settings),
+        TableEngine::MergeTree => keys::check(def),
         _ => Ok(()),
     }
 }
