@@ -23,15 +23,3 @@ pub fn room_for(batch: &RecordBatch, copies: usize, consumer: &'static str) -> R
     }
     Ok(())
 }
-
-/// Asks whether what a writer of rows holds back can be put together once it is complete.
-///
-/// # Errors
-/// The statement may not have so much memory: 241.
-pub fn room_to_finish(held_bytes: usize, consumer: &'static str) -> Result<(), Error> {
-    if held_bytes > LARGE_BYTES {
-        // A buffer that grows has room for twice of what is in it.
-        drop(meter::reserve(consumer, held_bytes.saturating_mul(2))?);
-    }
-    Ok(())
-}

@@ -10,7 +10,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use engine::{
     BodyStream, Database, Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Session,
-    Telling, room_to_finish,
+    Telling,
 };
 use formats::{FormatSettings, new_writer};
 use futures::StreamExt;
@@ -196,7 +196,6 @@ impl Runner {
             let Some(batch) = batch.transpose()? else { break };
             rows += batch.num_rows() as u64;
             writer.write(&batch, &mut out).map_err(unwritable)?;
-            room_to_finish(writer.held_bytes(), "rows held back by the format")?;
             if !out.is_empty() {
                 watch.line.wipe();
                 sink.write(&out)?;

@@ -10,9 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{
-    Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling, room_to_finish,
-};
+use engine::{Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling};
 use formats::{FormatError, FormatSettings, RowWriter, new_writer};
 use futures::StreamExt;
 use http::Response;
@@ -240,7 +238,6 @@ impl Answer {
             self.ended.result_rows += batch.num_rows() as u64;
             making.writer.write(&batch, &mut making.raw).map_err(|error| self.unwritable(&error))?;
             drop(batch);
-            room_to_finish(making.writer.held_bytes(), "rows held back by the format")?;
             self.ended.result_bytes += making.encode(&mut out)?;
             if let Client::Reads(_) = self.client {
                 making.encoding.flush(&mut out);
