@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use aggregates::typing::type_of_field;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, JoinType, Result, ScalarValue};
 use datafusion::logical_expr::expr::InSubquery;
@@ -14,6 +15,7 @@ use datafusion::logical_expr::{
     Aggregate, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, lit, not, when,
 };
 
+use crate::coercion::in_subquery::refuse_other_width;
 use crate::scalar::adapter::call;
 
 /// The plan without IN of subqueries in what a SELECT computes.
@@ -137,6 +139,9 @@ fn found(set: InSubquery, input: &mut LogicalPlan) -> Result<Expr> {
     let Some(element) = elements.schema().columns().into_iter().next() else {
         return Ok(lit(false));
     };
+    if let (Some(parts), Some(of_set)) = (parts_of(&expr), elements.schema().fields().first()) {
+        refuse_other_width(parts.len(), type_of_field(of_set).value_type())?;
+    }
     let conditions = equal(expr.as_ref().clone(), Expr::Column(element))?;
     let may_be_null = expr.nullable(input.schema())?;
     let left = std::mem::take(input);

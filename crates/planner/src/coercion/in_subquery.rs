@@ -174,17 +174,29 @@ fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Resu
 
 /// Refuses a tuple in a set of other values, and another value in a set of tuples.
 fn refuse_other_widths(left: &ColumnType, set: &ColumnType) -> Result<()> {
-    let width = |column_type: &ColumnType| match column_type {
-        ColumnType::Tuple(elements) => Some(elements.len()),
-        ColumnType::Nothing => None,
-        _ => Some(1),
-    };
-    match (width(left), width(set)) {
-        (Some(left), Some(set)) if left != set => {
+    width_of(left).map_or(Ok(()), |left| refuse_other_width(left, set))
+}
+
+/// Refuses a value of so many elements in a set of others.
+///
+/// # Errors
+/// NUMBER_OF_COLUMNS_DOESNT_MATCH.
+pub(crate) fn refuse_other_width(left: usize, set: &ColumnType) -> Result<()> {
+    match width_of(set) {
+        Some(set) if left != set => {
             let message = format!("the left side of IN has {left} elements, the subquery {set} columns");
             Err(external(FunctionError::new(ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH, message)))
         }
         _ => Ok(()),
+    }
+}
+
+/// Elements of a tuple, one of any other value; `None` of a NULL without a type.
+fn width_of(column_type: &ColumnType) -> Option<usize> {
+    match column_type {
+        ColumnType::Tuple(elements) => Some(elements.len()),
+        ColumnType::Nothing => None,
+        _ => Some(1),
     }
 }
 
