@@ -26,7 +26,6 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("approx_count_distinct", "uniq"),
     ("approx_top_count", "approx_top_k"),
     ("array_agg", "groupArray"),
-    ("corrStable", "corr"),
     ("firstValueRespectNulls", "any_respect_nulls"),
     ("first_value_of", "any"),
     ("first_value_respect_nulls", "any_respect_nulls"),
