@@ -2,8 +2,8 @@
 //! ClickHouse. A row without a partner then has NULL in it and no default, and no value is lost where one column is shown
 //! for both.
 //!
-//! Invariant: no mark of USING is left; values stay. A side that keeps all its rows keeps its columns as they are, for what is
-//! asked of them prunes. Must not know: what is shown of the columns.
+//! Invariant: no mark of USING is left; values stay. A side that keeps all its rows keeps columns of the common type as they
+//! are, for what is asked of them prunes. Must not know: what is shown of the columns.
 
 use std::sync::Arc;
 
