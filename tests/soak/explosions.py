@@ -32,6 +32,8 @@ MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED = 241, 159
 # ClickHouse's own: a text, an argument, an array too large.
 TOO_LARGE = {131, 69, 128, 36}
 STATEMENT_SECONDS = {"short": 40, "long": 300}
+# The answer of what does not end; and how late it may be told.
+TIMED_OUT, LATE_SECONDS_MAX = object(), 10
 BESIDE_SECONDS = 20
 STATEMENT_LIMIT = 128_000_000
 PLANTED = "meter.allow_everything"
@@ -192,6 +194,18 @@ def aggregates():
         yield Family(name, text, each, answer)
 
 
+def answers():
+    """What is small until it is written."""
+    for name in ("JSONColumns", "JSONColumnsWithMetadata", "JSONCompactColumns"):
+        yield Family(f"rows held back by {name}", f"SELECT number, repeat('x', 100000) FROM numbers({{0}}) FORMAT {name}", [10, 20_000], nothing)
+    for name in ("TSV", "RowBinary", "JSONEachRow"):
+        yield Family(f"zeros of a FixedString as {name}", f"SELECT toFixedString('a', 16000000) FROM numbers({{0}}) FORMAT {name}", [1, 20], nothing)
+    yield Family("a list of FixedString", "SELECT arrayResize([toFixedString('a', 16000000)], {0}) FORMAT RowBinary", [1, 1000], nothing)
+    yield Family("bits of a FixedString", "SELECT length(bitNot(toFixedString('a', {0})))", [1000, 16_000_000], lambda n: n)
+    yield Family("a pair of lists never equal", "SELECT count() FROM numbers({0}) AS a CROSS JOIN numbers({0}) AS b WHERE a.number + b.number = 3",
+                 [1000, -1_000_000], lambda n: 4 if n == 1000 else TIMED_OUT)
+
+
 def inserts():
     memory = "CREATE OR REPLACE TABLE m (n UInt64, s String) ENGINE = Memory"
     tree = "CREATE OR REPLACE TABLE t (n UInt64, s String) ENGINE = MergeTree ORDER BY n"
@@ -336,6 +350,10 @@ class Trial:
         self.counts[code] = self.counts.get(code, 0) + 1
         if peak > bound:
             self.fail(sql, f"{peak / MIB:.0f} MiB resident, {bound / MIB:.0f} MiB allowed")
+        if answer is TIMED_OUT:
+            if code != TIMEOUT_EXCEEDED or took > seconds + LATE_SECONDS_MAX:
+                self.fail(sql, f"code {code} after {took:.0f} s, {seconds} s were allowed")
+            return None
         if code == TIMEOUT_EXCEEDED and self.amount == "short":
             return None
         if code == 0 and answer is not None and text != str(answer):
@@ -372,7 +390,7 @@ def trial(binary, limit, amount, word):
         tried = Trial(server, amount)
         beside = Beside(server)
         beside.start()
-        families = [*texts(), *arrays(), *aggregates(), *inserts(), *files(folder / "data/user_files")]
+        families = [*texts(), *arrays(), *aggregates(), *answers(), *inserts(), *files(folder / "data/user_files")]
         for family in families:
             if word not in family.name:
                 continue

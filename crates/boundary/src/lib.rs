@@ -7,7 +7,6 @@
 //! Invariant: plain data, and how one kind of it becomes another. Must not know: who runs a statement, or how.
 
 pub mod error;
-pub mod room;
 pub mod storage_errors;
 pub mod found_at_open;
 pub mod config;
@@ -16,6 +15,7 @@ pub mod progress;
 pub mod telling;
 pub mod outfile;
 pub mod request;
+pub mod room;
 pub mod limits;
 pub mod extremes;
 pub mod coding;

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use formats::{FormatKind, FormatSettings};
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use host::meter::Account;
 
 use crate::already_loaded::AlreadyLoaded;
 use crate::error::Error;
@@ -92,6 +93,9 @@ pub struct Outcome {
     pub already_loaded: Option<AlreadyLoaded>,
     pub progress: Arc<QueryProgress>,
     pub query_id: String,
+    /// What is made of the rows is the statement's memory, too: whoever writes them works for this account. `None` where the
+    /// rows are another server's.
+    pub account: Option<Arc<Account>>,
 }
 
 impl std::fmt::Debug for Outcome {

@@ -296,6 +296,7 @@ impl From<&PhysicalError> for Error {
                 Error::new(ErrorKind::Limit, *code, message.clone()).with_hint(*hint)
             }
             PhysicalError::Internal(message) => Error::internal(message.clone()),
+            PhysicalError::Stopped => Error::cancelled(),
             PhysicalError::Memory(refused) => refused.clone().into(),
             PhysicalError::Function(function) => function.clone().into(),
             PhysicalError::Source(source) => source.clone().into(),

@@ -10,11 +10,11 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use engine::{
     BodyStream, Database, Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Session,
-    Telling,
+    Telling, room_to_finish,
 };
 use formats::{FormatSettings, new_writer};
 use futures::StreamExt;
-use host::{Clock, Host};
+use host::{Clock, Host, meter};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::outfile::OpenOutfile;
@@ -137,7 +137,7 @@ impl Runner {
                 if let Some(first) = &outcome.already_loaded {
                     terminal::note(&first.to_string());
                 }
-                self.show(*outcome, watch).await
+                meter::metered(outcome.account.clone(), self.show(*outcome, watch)).await
             }
             Answer::Bytes(mut bytes) => {
                 while let Some(piece) = bytes.next().await {
@@ -196,6 +196,7 @@ impl Runner {
             let Some(batch) = batch.transpose()? else { break };
             rows += batch.num_rows() as u64;
             writer.write(&batch, &mut out).map_err(unwritable)?;
+            room_to_finish(writer.held_bytes(), "rows held back by the format")?;
             if !out.is_empty() {
                 watch.line.wipe();
                 sink.write(&out)?;

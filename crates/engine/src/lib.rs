@@ -38,6 +38,7 @@ pub use boundary::found_at_open::OpenNotice;
 pub use boundary::outfile::{Existing, Outfile, OutputEncoder};
 pub use boundary::progress::QueryProgress;
 pub use boundary::request::{BodyStream, Caller, Dialect, Outcome, Request};
+pub use boundary::room::room_to_finish;
 pub use boundary::secrets::text::masked;
 pub use boundary::telling::Telling;
 pub use catalog::{Collection, CollectionValue};

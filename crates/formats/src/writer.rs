@@ -65,6 +65,11 @@ pub trait RowWriter: Send {
     /// Appends how far the statement is, in the formats that tell it ([`FormatKind::tells_progress`]).
     fn progress(&mut self, _: &OutputStats, _: &mut Vec<u8>) {}
 
+    /// Bytes of rows held back until `finish`, which makes as many again of them.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// Appends everything still held back and what stands behind the rows.
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError>;
 }

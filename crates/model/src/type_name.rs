@@ -16,6 +16,9 @@ use crate::type_aliases;
 /// Deepest nesting of types accepted; see [`ColumnType::nesting`].
 pub const NESTING_MAX: usize = 64;
 
+/// The longest FixedString, as in ClickHouse.
+pub const FIXED_STRING_BYTES_MAX: u32 = 0xFF_FFFF;
+
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum TypeNameError {
     #[error("unknown type \"{0}\"")]
@@ -25,6 +28,9 @@ pub enum TypeNameError {
     #[error("cannot read type \"{text}\": {problem} at byte {at}")]
     Syntax { text: String, problem: &'static str, at: usize },
 }
+
+/// What a FixedString of too many bytes needs.
+const SHORTER: &str = "a length of at most 16777215";
 
 const ENUM_RANGE: &str = "enum number out of range";
 
@@ -308,10 +314,10 @@ impl<'a> Reader<'a> {
         self.expect('(', "expected (length)")?;
         let bytes = self.number::<u32>()?;
         self.expect(')', "expected )")?;
-        if bytes == 0 {
-            Err(arguments("FixedString", "a positive length"))
-        } else {
-            Ok(ColumnType::FixedString(bytes))
+        match bytes {
+            0 => Err(arguments("FixedString", "a positive length")),
+            1..=FIXED_STRING_BYTES_MAX => Ok(ColumnType::FixedString(bytes)),
+            _ => Err(arguments("FixedString", SHORTER)),
         }
     }
 

@@ -29,6 +29,9 @@ pub enum PhysicalError {
     /// A defect of ours.
     #[error("{0}")]
     Internal(String),
+    /// Nobody waits for the statement any more.
+    #[error("the statement was stopped")]
+    Stopped,
     #[error(transparent)]
     Memory(#[from] MemoryRefused),
     #[error(transparent)]

@@ -151,6 +151,7 @@ impl Remote {
             already_loaded: None,
             progress,
             query_id,
+            account: None,
         })))
     }
 

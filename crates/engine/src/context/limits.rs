@@ -12,6 +12,7 @@ use boundary::request::Rows;
 use futures::StreamExt;
 use host::Runtimes;
 use model::ErrorCode;
+use physical::nodes::interruptible::Stopped;
 use physical::nodes::row_limits::Read;
 use physical::profile::StatementProfile;
 use sql::{ExplainKind, InsertTarget, Measure, Settings, Statement, TableName};
@@ -184,4 +185,10 @@ impl TimeLimit {
 pub(crate) fn reads_of(execution: &Execution) -> Read {
     let progress = Arc::clone(&execution.progress);
     Arc::new(move || (progress.read_rows(), progress.read_bytes()))
+}
+
+/// Whether a statement was stopped.
+pub(crate) fn stopped_of(execution: &Execution) -> Stopped {
+    let progress = Arc::clone(&execution.progress);
+    Arc::new(move || progress.is_cancelled())
 }

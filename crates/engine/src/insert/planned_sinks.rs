@@ -10,6 +10,8 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use physical::adopt::AdoptExec;
+use physical::nodes::early_rows::with_early_rows;
+use physical::nodes::interruptible::interruptible;
 use physical::nodes::metered::metered;
 use physical::unary::Unary;
 use sinks::exec::commit::CommitExec;
@@ -17,6 +19,7 @@ use sinks::exec::sink::SinkExec;
 use sinks::target::SinkTarget;
 
 use crate::context::execution::Execution;
+use crate::context::limits::stopped_of;
 use crate::context::services::Services;
 use crate::load::adopting::adoption_of;
 
@@ -34,7 +37,10 @@ pub(crate) async fn write_planned(
         Ok(adoption) if adoption.is_worth_a_try().await? => {
             Arc::new(AdoptExec::new(Arc::clone(&target) as _, Arc::new(adoption)))
         }
-        _ => Unary::over(metered(physical)?, SinkExec { target: Arc::clone(&target) })?,
+        _ => {
+            let read = interruptible(metered(with_early_rows(physical)?)?, &stopped_of(execution))?;
+            Unary::over(read, SinkExec { target: Arc::clone(&target) })?
+        }
     };
     let plan = Unary::over(written, CommitExec { target })?;
     execution.progress.watch(&plan);

@@ -27,7 +27,9 @@ use model::saturating::usize_of;
 use model::{ColumnDef, ErrorCode};
 use physical::budget::sparing::Sparing;
 use physical::nodes::cross_of_lists::with_nested_columns;
+use physical::nodes::early_rows::with_early_rows;
 use physical::nodes::gather::gathered;
+use physical::nodes::interruptible::interruptible;
 use physical::nodes::metered::metered;
 use physical::nodes::rounds::limited;
 use physical::nodes::row_limits::{RowLimits, with_row_limits};
@@ -38,7 +40,7 @@ use planner::filters::filtered;
 use sql::{Settings, TableName};
 
 use crate::context::execution::Execution;
-use crate::context::limits::reads_of;
+use crate::context::limits::{reads_of, stopped_of};
 use crate::context::services::Services;
 use crate::context::session_state::{query_state, session_state};
 use crate::query::named::{joins_of, name_finals};
@@ -468,7 +470,8 @@ fn stream_within(
     schema: SchemaRef,
     limits: RowLimits,
 ) -> Result<BatchStream, Error> {
-    let physical = with_row_limits(metered(physical)?, limits, &reads_of(execution))?;
+    let physical = interruptible(metered(with_early_rows(physical)?)?, &stopped_of(execution))?;
+    let physical = with_row_limits(physical, limits, &reads_of(execution))?;
     execution.progress.watch(&physical);
     let batches = match services.processes.running_count() > services.threads {
         true => gathered(physical, state.task_ctx(), Arc::clone(&services.host.clock))?,

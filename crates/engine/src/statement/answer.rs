@@ -11,7 +11,7 @@ use arrow::array::RecordBatch;
 use boundary::error::Error;
 use boundary::outfile::Outfile;
 use boundary::request::{Outcome, Rows};
-use boundary::room::room_for;
+use boundary::room::{in_pieces, room_for};
 use formats::FormatKind;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -63,6 +63,8 @@ pub(crate) struct Shown {
 }
 
 pub(crate) fn outcome(execution: &Arc<Execution>, listed: Listed, rows: Rows, output: Shown) -> Outcome {
+    let rows = in_pieces(rows);
+    let schema = Arc::clone(&rows.schema);
     let (stream, format_settings) = if rows.schema.fields().is_empty() {
         let skipped = execution.progress.rejects.rows();
         if skipped > 0 {
@@ -79,7 +81,7 @@ pub(crate) fn outcome(execution: &Arc<Execution>, listed: Listed, rows: Rows, ou
         execution.warnings.lock().iter().map(|warning| masked_urls(warning)).collect();
     execution.progress.set_warnings(&warnings);
     Outcome {
-        schema: rows.schema,
+        schema,
         stream,
         format: output.format,
         format_settings,
@@ -88,6 +90,7 @@ pub(crate) fn outcome(execution: &Arc<Execution>, listed: Listed, rows: Rows, ou
         already_loaded: execution.progress.already_loaded().cloned(),
         progress: Arc::clone(&execution.progress),
         query_id: execution.query_id.clone(),
+        account: Some(Arc::clone(&execution.account)),
     }
 }
 

@@ -71,6 +71,10 @@ impl RowWriter for JsonColumnsWriter {
         Ok(())
     }
 
+    fn held_bytes(&self) -> usize {
+        self.values.iter().map(Vec::capacity).sum()
+    }
+
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
         let indent: &[u8] = if self.frame == Frame::Document { b"\t\t" } else { b"\t" };
         for (at, (key, values)) in self.keys.iter().zip(&mut self.values).enumerate() {

@@ -75,6 +75,10 @@ impl RowWriter for TotalsWriter {
         self.rows.progress(stats, out);
     }
 
+    fn held_bytes(&self) -> usize {
+        self.rows.held_bytes()
+    }
+
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
         use FormatKind as F;
         let behind = [self.totals.take(), self.extremes.take()];

@@ -303,7 +303,9 @@ fn date_time(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 }
 
 fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
-    let bytes = constant_int(args, 1).and_then(|bytes| u32::try_from(bytes).ok()).filter(|bytes| *bytes > 0);
+    let bytes = constant_int(args, 1)
+        .and_then(|bytes| u32::try_from(bytes).ok())
+        .filter(|bytes| (1..=model::type_name::FIXED_STRING_BYTES_MAX).contains(bytes));
     let code = if constant_int(args, 1).is_some() {
         ErrorCode::ARGUMENT_OUT_OF_BOUND
     } else {
@@ -311,7 +313,7 @@ fn fixed_string(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     };
     bytes
         .map(ColumnType::FixedString)
-        .ok_or_else(|| FunctionError::new(code, "toFixedString needs a constant positive length"))
+        .ok_or_else(|| FunctionError::new(code, "toFixedString needs a constant length from 1 to 16777215"))
 }
 
 /// `toDateTime64OrNull` and `toDateTime64OrZero` have milliseconds unless they are told.

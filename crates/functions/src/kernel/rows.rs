@@ -106,7 +106,11 @@ impl Call<'_> {
             plain => self.caster(CastMode::Strict).to_text(&arg.array, plain),
         };
         let array = match arg.column_type.value_type() {
-            ColumnType::FixedString(length) => with_padding(&array, usize::try_from(*length).unwrap_or(0)),
+            ColumnType::FixedString(length) => {
+                let length = usize::try_from(*length).unwrap_or(0);
+                self.reserve(array.len().saturating_mul(length))?;
+                with_padding(&array, length)
+            }
             _ => array,
         };
         Ok(Texts { array, is_constant: arg.is_constant })
@@ -164,7 +168,11 @@ impl Call<'_> {
     /// Asks for what one row of text may need that a kernel makes of its arguments without asking: one byte may become
     /// eight, as binary digits do, in a buffer that grows by doubling.
     fn reserve_row(&self) -> Result<(), FunctionError> {
-        let longest = |arg: &Arg| arg.array.as_string_view_opt().map_or(0, longest_text);
+        let longest = |arg: &Arg| match arg.column_type.value_type() {
+            // Its zero bytes come with the texts of the call.
+            ColumnType::FixedString(bytes) => usize::try_from(*bytes).unwrap_or(usize::MAX),
+            _ => arg.array.as_string_view_opt().map_or(0, longest_text),
+        };
         self.reserve(self.args.iter().map(longest).max().unwrap_or(0).saturating_mul(ROW_BYTES_PER_BYTE))
     }
 

@@ -18,6 +18,8 @@ mod cut;
 pub mod join_table;
 mod fill;
 pub mod metered;
+pub mod interruptible;
+pub mod early_rows;
 pub mod rounds;
 pub mod row_limits;
 pub mod gather;

@@ -5,6 +5,7 @@
 
 mod tuples;
 
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::utils::conjunction;
@@ -192,6 +193,12 @@ fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Resu
     if [&left, &right].into_iter().any(|side| literal_of(side).is_some_and(ScalarValue::is_null)) {
         return Ok(binary(left, op, right));
     }
+    // What a subquery answers for each row is asked for once: it is joined where it stands.
+    if asks_for_each_row(&left)? && may_be_nan(&left, schema)?
+        || asks_for_each_row(&right)? && may_be_nan(&right, schema)?
+    {
+        return by_function(left, op, right);
+    }
     let mut tests = vec![];
     for (side, other) in [(&left, &right), (&right, &left)] {
         if may_be_nan(side, schema)? {
@@ -225,6 +232,13 @@ fn without_nan(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Resu
 pub(super) fn asks_around(left: &Expr, right: &Expr) -> bool {
     let is_of_a_table = |expr: &Expr| !expr.contains_outer() && !expr.column_refs().is_empty();
     left.contains_outer() && is_of_a_table(right) || right.contains_outer() && is_of_a_table(left)
+}
+
+/// Whether there is a subquery in it that is about the row.
+fn asks_for_each_row(expr: &Expr) -> Result<bool> {
+    expr.exists(|part| {
+        Ok(matches!(part, Expr::ScalarSubquery(subquery) if !subquery.outer_ref_columns.is_empty()))
+    })
 }
 
 /// Whether the sides are of different tables.

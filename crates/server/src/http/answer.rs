@@ -10,9 +10,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling};
+use engine::{
+    Error, ErrorCode, ErrorKind, FormatKind, Outcome, QueryProgress, Request, Telling, room_to_finish,
+};
 use formats::{FormatError, FormatSettings, RowWriter, new_writer};
 use futures::StreamExt;
+use host::meter;
 use http::Response;
 use tokio::sync::{mpsc, oneshot};
 
@@ -199,7 +202,9 @@ impl Answer {
         let telling = Telling::new(kind, &settings).await;
         let mut making = Making { writer, encoding, raw: Vec::new(), telling };
         let mut held = Spool::new();
-        let ended = self.give_rows(&mut outcome, &mut making, wanted, &mut held).await;
+        let account = outcome.account.clone();
+        let ended =
+            meter::metered(account, self.give_rows(&mut outcome, &mut making, wanted, &mut held)).await;
         drop(outcome);
         self.is_over();
         match ended {
@@ -238,6 +243,7 @@ impl Answer {
             self.ended.result_rows += batch.num_rows() as u64;
             making.writer.write(&batch, &mut making.raw).map_err(|error| self.unwritable(&error))?;
             drop(batch);
+            room_to_finish(making.writer.held_bytes(), "rows held back by the format")?;
             self.ended.result_bytes += making.encode(&mut out)?;
             if let Client::Reads(_) = self.client {
                 making.encoding.flush(&mut out);
