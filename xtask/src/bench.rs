@@ -12,8 +12,8 @@ use crate::run::Step;
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Which one: load, query, final, insert, open, read, http, shared, scale; against: this build and another
-    #[arg(value_parser = ["load", "query", "final", "insert", "open", "read", "http", "shared", "scale", "against"])]
+    /// Which one: load, query, final, insert, open, read, http, shared, scale, changes; against: this build and another
+    #[arg(value_parser = ["load", "query", "final", "insert", "open", "read", "http", "shared", "scale", "changes", "against"])]
     what: String,
     /// Rows of posts; of `read`: rows of its narrow files; of `open`: commits whose latency is plotted
     #[arg(long, default_value_t = 1_000_000)]

@@ -30,6 +30,7 @@ pub mod row_bytes;
 pub mod states;
 pub mod arranged;
 pub mod scalars;
+pub mod different;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

@@ -34,6 +34,8 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     scalars.push(Arc::new(ScalarUDF::from(scalar::constant_set::Constants::default())));
     scalars.extend(analyzer::marks::all());
     scalars.push(Arc::new(ScalarUDF::from(scalar::lambda::Body::default())));
+    let optimizer_rules =
+        analyzer::outer_joins::optimizer_rules().into_iter().map(analyzer::counted::counted);
     builder
         .with_scalar_functions(scalars)
         .with_higher_order_functions(scalar::lambda::all())
@@ -42,7 +44,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
         .with_expr_planners(planners)
         .with_relation_planners(vec![Arc::new(Relations)])
         .with_analyzer_rules(analyzer::rules::analyzer_rules())
-        .with_optimizer_rules(analyzer::outer_joins::optimizer_rules())
+        .with_optimizer_rules(optimizer_rules.collect())
         .with_optimizer_rule(Arc::new(analyzer::constant_rows::ConstantRows))
 }
 

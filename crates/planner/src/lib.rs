@@ -10,6 +10,7 @@
 
 pub mod chains;
 mod session;
+mod shown;
 mod types;
 pub mod nodes;
 mod scalar;
@@ -37,3 +38,4 @@ pub use scalar::join_get::{AskedTable, AskedTables, functions_over};
 pub use scalar::lookup::{Lookup, LookupBuilder};
 pub use scalar::prewhere::prewhere_of;
 pub use session::{QueryRules, session_time_zone, with_query_rules, with_session_values};
+pub use shown::lines_of_plan;

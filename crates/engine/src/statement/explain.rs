@@ -15,6 +15,7 @@ use futures::{FutureExt, StreamExt};
 use model::{ByteSize, TableDef};
 use physical::nodes::metered::metered;
 use physical::profile::State;
+use planner::lines_of_plan;
 use sources::ObjectTable;
 use sql::{Explain, ExplainKind, Insert, InsertSource, InsertTarget, Query, Statement};
 
@@ -127,7 +128,7 @@ async fn plan_lines(
     if let Some(insert) = target {
         out.push(format!("Insert: {}", shown_target(&insert.target)));
     }
-    out.extend(optimized.display_indent().to_string().lines().map(str::to_owned));
+    out.extend(lines_of_plan(&optimized));
     out.push(String::new());
     let physical = planned.physical().await?;
     let servers = spreading::explained(services, execution, &planned.titles, &physical);

@@ -12,6 +12,7 @@ pub(crate) mod bags;
 pub(crate) mod constant_rows;
 pub(crate) mod dependencies;
 pub(crate) mod outer_joins;
+pub(crate) mod counted;
 pub(crate) mod taken_apart;
 pub(crate) mod using;
 pub(crate) mod window_orders;
