@@ -1,4 +1,5 @@
-//! An aggregate over rows in the order of keys: `deltaSum(x) FROM (SELECT .. ORDER BY k)`.
+//! An aggregate over rows in the order of keys: `deltaSum(x) FROM (SELECT .. ORDER BY k)`; and over different rows, each where
+//! it came first: `groupArray(DISTINCT x)`.
 //!
 //! The rows of a group are collected with their keys, sorted once at the end and given to the aggregate. Invariant: rows of equal
 //! keys keep the order in which they came; what the aggregate is told of its arguments is what it would be told without
@@ -18,11 +19,13 @@ use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Sign
 use functions::allowance::reserve;
 use model::saturating::u64_of;
 
+use super::collected::different::Different;
 use super::combined::Combined;
 use super::factory::Factory;
 use super::own::{Own, size_of_array};
 use super::spare::without_spare;
 use super::states::Stated;
+use super::wrapped::Wrapped;
 use crate::typing::external;
 
 /// Aggregates whose result shows the order of rows and which keep no keys in their states. Those of DataFusion that do are not
@@ -40,6 +43,16 @@ const SHOWING_ORDER: [&str; 7] = [
 /// Those that keep keys themselves where no combinator stands behind them.
 const KEEPING_KEYS: [&str; 5] = ["any", "first_value", "groupArray", "groupConcat", "last_value"];
 
+/// Those that count different values of one argument themselves, in whatever order.
+const KNOWING_DIFFERENT: [&str; 9] =
+    ["avg", "count", "groupBitAnd", "groupBitOr", "groupBitXor", "groupUniqArray", "max", "min", "sum"];
+
+/// What the names of quantiles have that keep a digest of all rows.
+const DIGEST: &str = "TDigest";
+
+/// What stands behind the name of one that is over different rows.
+const OF_DIFFERENT: &str = "Distinct";
+
 /// Who asks for the memory.
 const ASKED_FOR: &str = "an aggregate of rows in order";
 
@@ -51,6 +64,10 @@ const COPIES: usize = 3;
 struct Arranged {
     inner: Arc<AggregateUDF>,
     options: Vec<SortOptions>,
+    /// Of rows with equal arguments only the first counts.
+    of_different: bool,
+    /// Tells the two kinds apart, which may stand in one plan.
+    name: String,
     signature: Signature,
 }
 
@@ -65,10 +82,29 @@ pub fn shows_order(udaf: &AggregateUDF) -> bool {
     (inner.is::<Combined>() || inner.is::<Stated>()) && is_one(udaf.name())
 }
 
+/// Whether the aggregate has to be [`arranged_of_different`] rows for DISTINCT: its own accumulator knows none, or the result
+/// shows in which order they came first, which a plan that groups by them forgets.
+pub fn is_blind_to_different(udaf: &AggregateUDF) -> bool {
+    let inner = udaf.inner();
+    let is_known = inner.is::<Wrapped>() && KNOWING_DIFFERENT.contains(&udaf.name());
+    let counts_rows = inner.is::<Own>() || inner.is::<Combined>() || udaf.name().contains(DIGEST);
+    inner.is::<Wrapped>() && !is_known || counts_rows
+}
+
 /// The aggregate that takes keys behind the arguments of `inner`, and sees its rows in their order.
 pub fn arranged(inner: Arc<AggregateUDF>, options: Vec<SortOptions>) -> Arc<AggregateUDF> {
+    made(inner, options, false)
+}
+
+/// The same, which sees the first of rows with equal arguments and no other; without keys the first that came.
+pub fn arranged_of_different(inner: Arc<AggregateUDF>, options: Vec<SortOptions>) -> Arc<AggregateUDF> {
+    made(inner, options, true)
+}
+
+fn made(inner: Arc<AggregateUDF>, options: Vec<SortOptions>, of_different: bool) -> Arc<AggregateUDF> {
     let signature = Signature::user_defined(Volatility::Immutable);
-    Arc::new(AggregateUDF::from(Arranged { inner, options, signature }))
+    let name = format!("{}{}", inner.name(), if of_different { OF_DIFFERENT } else { "" });
+    Arc::new(AggregateUDF::from(Arranged { inner, options, of_different, name, signature }))
 }
 
 impl Arranged {
@@ -80,7 +116,7 @@ impl Arranged {
 
 impl PartialEq for Arranged {
     fn eq(&self, other: &Self) -> bool {
-        self.inner == other.inner && self.options == other.options
+        self.inner == other.inner && self.options == other.options && self.of_different == other.of_different
     }
 }
 
@@ -90,12 +126,13 @@ impl Hash for Arranged {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.inner.hash(state);
         self.options.hash(state);
+        self.of_different.hash(state);
     }
 }
 
 impl AggregateUDFImpl for Arranged {
     fn name(&self) -> &str {
-        self.inner.name()
+        &self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -129,8 +166,13 @@ impl AggregateUDFImpl for Arranged {
             ignore_nulls: args.ignore_nulls,
             is_distinct: args.is_distinct,
         };
-        let layouts = args.expr_fields.iter().map(|field| field.data_type().clone()).collect();
-        Ok(Box::new(Rows { factory, options: self.options.clone(), layouts, batches: vec![], bytes: 0 }))
+        let layouts: Vec<DataType> = args.expr_fields.iter().map(|field| field.data_type().clone()).collect();
+        let different = match self.of_different {
+            true => Some(Different::try_new(self.parted(&layouts).0)?),
+            false => None,
+        };
+        let options = self.options.clone();
+        Ok(Box::new(Rows { factory, options, layouts, different, batches: vec![], bytes: 0 }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -153,18 +195,30 @@ struct Rows {
     options: Vec<SortOptions>,
     /// Of arguments and keys.
     layouts: Vec<DataType>,
+    /// Which rows are the first of their kind, where only those count.
+    different: Option<Different>,
     batches: Vec<Vec<ArrayRef>>,
     bytes: usize,
 }
 
 impl Rows {
-    fn add(&mut self, columns: &[ArrayRef]) {
+    fn add(&mut self, columns: &[ArrayRef]) -> Result<()> {
+        // With keys the first is known only when all are sorted.
+        let first;
+        let columns = match &mut self.different {
+            Some(different) if self.options.is_empty() => {
+                first = first_ones(different, columns)?;
+                first.as_slice()
+            }
+            _ => columns,
+        };
         if columns.first().is_none_or(|column| column.is_empty()) {
-            return;
+            return Ok(());
         }
         let columns: Vec<ArrayRef> = columns.iter().map(without_spare).collect();
         self.bytes += columns.iter().map(size_of_array).sum::<usize>();
         self.batches.push(columns);
+        Ok(())
     }
 
     /// All rows as one array for each argument and key.
@@ -188,10 +242,15 @@ impl Rows {
     }
 }
 
+/// The rows that are equal to none before them.
+fn first_ones(different: &mut Different, columns: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    let places = different.places(columns)?;
+    Ok(columns.iter().map(|column| take(column, &places, None)).collect::<Result<Vec<_>, _>>()?)
+}
+
 impl Accumulator for Rows {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.add(values);
-        Ok(())
+        self.add(values)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
@@ -202,14 +261,20 @@ impl Accumulator for Rows {
         let _copies = reserve(ASKED_FOR, self.bytes.saturating_mul(COPIES)).map_err(external)?;
         let mut own = self.columns()?;
         let keys = own.split_off(own.len() - self.options.len());
-        let order = self.order(&keys)?;
-        let sorted = own.iter().map(|column| take(column, &order, None)).collect::<Result<Vec<_>, _>>()?;
-        inner.update_batch(&self.factory.laid_out(sorted)?)?;
+        if !keys.is_empty() {
+            let order = self.order(&keys)?;
+            own = own.iter().map(|column| take(column, &order, None)).collect::<Result<Vec<_>, _>>()?;
+            if self.different.is_some() {
+                let layouts = self.layouts.get(..own.len()).unwrap_or(&self.layouts);
+                own = first_ones(&mut Different::try_new(layouts)?, &own)?;
+            }
+        }
+        inner.update_batch(&self.factory.laid_out(own)?)?;
         inner.evaluate()
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.bytes
+        size_of::<Self>() + self.bytes + self.different.as_ref().map_or(0, Different::size)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
@@ -226,7 +291,7 @@ impl Accumulator for Rows {
         for row in 0..states.first().map_or(0, |state| state.len()) {
             let columns: Vec<ArrayRef> =
                 states.iter().map(|state| state.as_list::<i32>().value(row)).collect();
-            self.add(&columns);
+            self.add(&columns)?;
         }
         Ok(())
     }

@@ -207,7 +207,10 @@ impl AggregateUDFImpl for Wrapped {
         let (name, layout) = (self.definition.name, args.return_field.data_type());
         let own =
             float_extreme::accumulator(name, layout).or_else(|| nested_extreme::accumulator(name, layout));
-        let own = own.or_else(|| collected::accumulator(name, &args, finish.elements_max));
+        let own = match own {
+            Some(own) => Some(own),
+            None => collected::accumulator(name, &args, finish.elements_max)?,
+        };
         let nests = args.expr_fields.iter().any(|field| field.data_type().is_nested());
         let inner = match own {
             Some(own) => own,

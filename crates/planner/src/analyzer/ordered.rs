@@ -141,10 +141,13 @@ fn carried(plan: &LogicalPlan) -> Result<Option<(LogicalPlan, Vec<SortExpr>)>> {
 fn shows_order(expr: &Expr) -> Option<&AggregateFunction> {
     match expr {
         Expr::AggregateFunction(function) => {
-            let plain = function.params.order_by.is_empty() && !function.params.distinct;
-            let shows =
-                SHOWING_ORDER.contains(&function.func.name()) || arranged::shows_order(&function.func);
-            (plain && shows).then_some(function)
+            let shows = match function.params.distinct {
+                true => arranged::is_blind_to_different(&function.func),
+                false => {
+                    SHOWING_ORDER.contains(&function.func.name()) || arranged::shows_order(&function.func)
+                }
+            };
+            (function.params.order_by.is_empty() && shows).then_some(function)
         }
         _ => None,
     }

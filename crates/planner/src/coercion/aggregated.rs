@@ -2,13 +2,15 @@
 //!
 //! Invariant: what an aggregate gives over a NULL without a type is decided here, before any row is read.
 
-use aggregates::arranged::{arranged, shows_order};
+use aggregates::arranged::{arranged, arranged_of_different, is_blind_to_different, shows_order};
 use aggregates::row_bytes::is_counted_as_bytes;
 use arrow::compute::SortOptions;
+use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable, SortExpr};
+use datafusion::logical_expr::{AggregateUDF, Expr, ExprSchemable, SortExpr};
 use model::ColumnType;
+use model::type_arrow::from_data_type;
 
 use super::comparison::{as_value, cast_to};
 use super::sort_keys::sort_keys;
@@ -40,11 +42,11 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
         function.params.args = vec![or_null(function.params.args.remove(0), of)?];
     }
     function.params.order_by = sort_keys(function.params.order_by, schema)?;
-    if !function.params.order_by.is_empty() && shows_order(&function.func) {
-        let keys = std::mem::take(&mut function.params.order_by);
-        let options = |key: &SortExpr| SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
-        function.func = arranged(function.func, keys.iter().map(options).collect());
-        function.params.args.extend(keys.into_iter().map(|key| key.expr));
+    let of_different = function.params.distinct && is_blind_to_different(&function.func);
+    if !of_different && !function.params.order_by.is_empty() && shows_order(&function.func) {
+        let (keys, options) = keys_of(&mut function);
+        function.func = arranged(function.func, options);
+        function.params.args.extend(keys);
         return Ok(Expr::AggregateFunction(function));
     }
     check_arguments(&function.func, &types_of(&function.params.args, schema)?)?;
@@ -60,7 +62,41 @@ pub(crate) fn typed_aggregate(mut function: AggregateFunction, schema: &DFSchema
     if function.func.name() == "groupConcat" {
         function.params.args = joined(function.params.args, schema)?;
     }
+    function.params.args = constants_as_taken(function.params.args, &function.func, schema)?;
+    if of_different {
+        let (keys, options) = keys_of(&mut function);
+        function.params.distinct = false;
+        function.func = arranged_of_different(function.func, options);
+        function.params.args.extend(keys);
+    }
     Ok(Expr::AggregateFunction(function))
+}
+
+/// The keys of an aggregate, which it gives away, and how it is sorted by each.
+fn keys_of(function: &mut AggregateFunction) -> (Vec<Expr>, Vec<SortOptions>) {
+    let keys = std::mem::take(&mut function.params.order_by);
+    let options = |key: &SortExpr| SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
+    let options = keys.iter().map(options).collect();
+    (keys.into_iter().map(|key| key.expr).collect(), options)
+}
+
+/// Constants that may be NULL in the layouts that the aggregate takes: DataFusion's cast of one forgets that it may be NULL, and so
+/// would a result over no rows.
+fn constants_as_taken(args: Vec<Expr>, func: &AggregateUDF, schema: &DFSchema) -> Result<Vec<Expr>> {
+    let is_constant = |arg: &Expr| arg.column_refs().is_empty() && !arg.is_volatile();
+    if !args.iter().any(is_constant) {
+        return Ok(args);
+    }
+    let layouts = args.iter().map(|arg| arg.get_type(schema)).collect::<Result<Vec<DataType>>>()?;
+    let Ok(taken) = func.inner().coerce_types(&layouts) else { return Ok(args) };
+    let converted = args.into_iter().zip(layouts).zip(taken).map(|((arg, layout), taken)| {
+        let differs = layout != taken && layout != DataType::Null;
+        if differs && is_constant(&arg) && type_of(&arg, schema)?.is_nullable() {
+            return cast_to(arg, &from_data_type(&taken).nullable());
+        }
+        Ok(arg)
+    });
+    converted.collect()
 }
 
 fn is_count(aggregate: &str) -> bool {

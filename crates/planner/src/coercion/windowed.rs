@@ -4,6 +4,8 @@
 //! do not overflow, days and seconds for dates and times. Rows whose keys are equal in an order are peers and of one partition:
 //! there -0 is 0 and NaN is NaN, as nowhere else.
 
+use std::sync::Arc;
+
 use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{NullTreatment, WindowFunction};
@@ -20,6 +22,7 @@ use super::comparison::cast_to;
 use super::sort_keys::sort_keys;
 use crate::scalar::adapter::call;
 use crate::scalar::settled::settled;
+use aggregates::arranged::{arranged_of_different, is_blind_to_different};
 use aggregates::typing::{external, type_of};
 use aggregates::{check_arguments, over_frames, takes_floats};
 
@@ -56,6 +59,14 @@ pub(crate) fn typed_window(mut function: WindowFunction, schema: &DFSchema) -> R
     }
     window.order_by = ordered(std::mem::take(&mut window.order_by), &window.window_frame, schema)?;
     window.window_frame = framed(window.window_frame.clone(), &window.order_by, schema)?;
+    if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun
+        && window.distinct
+        && is_blind_to_different(func)
+    {
+        window.distinct = false;
+        let of_different = arranged_of_different(Arc::clone(func), vec![]);
+        function.fun = WindowFunctionDefinition::AggregateUDF(of_different);
+    }
     if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
         let fields = window.args.iter().map(|arg| Ok(arg.to_field(schema)?.1)).collect::<Result<_>>()?;
         function.fun = WindowFunctionDefinition::AggregateUDF(over_frames(func, &window.args, fields));
