@@ -150,6 +150,20 @@ impl ColumnType {
         }
     }
 
+    /// Whether a tuple within has an element of this name.
+    pub fn has_element(&self, name: &str) -> bool {
+        match self {
+            ColumnType::Nullable(inner) | ColumnType::LowCardinality(inner) | ColumnType::Array(inner) => {
+                inner.has_element(name)
+            }
+            ColumnType::Map(key, value) => key.has_element(name) || value.has_element(name),
+            ColumnType::Tuple(elements) => elements.iter().any(|element| {
+                element.name.as_deref() == Some(name) || element.column_type.has_element(name)
+            }),
+            _ => false,
+        }
+    }
+
     /// The function whose states these are.
     pub fn state(&self) -> Option<&Arc<StateType>> {
         match self {

@@ -18,6 +18,7 @@ use crate::distinct::counted_by;
 use crate::grouping_sets::{GROUPING, present};
 use crate::lower::{nested, not, operation};
 use crate::manner::null_for_empty::null_for_empty;
+use crate::manner::over_nothing::{has_no_default, makes_array};
 use crate::manner::time_formats::{takes_format, with_minutes};
 use crate::windows::{ROW_NUMBERS, in_frame, row_numbers};
 use aggregates::combined::COMBINED;
@@ -31,6 +32,9 @@ use planner::words::names;
 
 /// The cast that users write, which keeps the zone of a moment.
 const WRITTEN_CAST: &str = "CAST";
+
+/// The subcolumn of a Nullable column, whose name no element of a tuple may have.
+const NULLS: &str = "null";
 
 impl Rewriter {
     pub(crate) fn function(&mut self, function: Function) -> Result<Expr> {
@@ -131,6 +135,12 @@ impl Rewriter {
         let parsed = model::type_name::parse(written);
         let column_type = parsed.map_err(|e| SqlError::new(ErrorCode::UNKNOWN_TYPE, e.to_string()))?;
         states::check_states(&column_type).map_err(of_function)?;
+        if column_type.has_element(NULLS) {
+            let message = format!(
+                "the name '{NULLS}' of a tuple's element is that of the subcolumn that says what is NULL"
+            );
+            return Err(SqlError::bad_arguments(message));
+        }
         let operand = self.value(operand)?;
         Ok(call(name, vec![operand, text(column_type.to_string())]))
     }
@@ -221,12 +231,9 @@ impl Rewriter {
         Ok(match aggregate.over_nothing {
             OverNothing::Own => value,
             // An array cannot be NULL; over nothing it is empty.
-            OverNothing::Null if makes_array(&aggregate.name) => value,
+            OverNothing::Null if makes_array(aggregate) => default_if_empty(rows, value),
             OverNothing::Null => unless_empty(rows, value),
-            OverNothing::Default if has_no_default(&aggregate.name) => {
-                let nothing = call("defaultValueOfArgumentType", vec![value.clone()]);
-                call("if", vec![operation(rows, BinaryOperator::Gt, number("0")), value, nothing])
-            }
+            OverNothing::Default if has_no_default(aggregate) => default_if_empty(rows, value),
             OverNothing::Default => value,
         })
     }
@@ -350,16 +357,10 @@ fn unless_empty(rows: Expr, value: Expr) -> Expr {
     call("if", vec![condition, value, null])
 }
 
-/// Aggregates whose result over nothing is nan, or all bits.
-fn has_no_default(aggregate: &str) -> bool {
-    ["avg", "stddev", "var", "covar", "corr", "quantile", "median", "skew", "kurt", "groupBitAnd"]
-        .iter()
-        .any(|start| aggregate.starts_with(start))
-}
-
-/// Aggregates whose result is an array.
-fn makes_array(aggregate: &str) -> bool {
-    ["groupArray", "groupUniqArray", "topK", "quantiles"].iter().any(|start| aggregate.starts_with(start))
+/// `-OrDefault`: the default of its type when there was nothing to aggregate.
+fn default_if_empty(rows: Expr, value: Expr) -> Expr {
+    let nothing = call("defaultValueOfArgumentType", vec![value.clone()]);
+    call("if", vec![operation(rows, BinaryOperator::Gt, number("0")), value, nothing])
 }
 
 fn is_distinct(function: &Function) -> bool {

@@ -282,7 +282,15 @@ fn taken(
         };
         if column_type.is_nullable() { value.nullable() } else { value }
     });
-    Ok(taken.collect())
+    let mut taken: Vec<ColumnType> = taken.collect();
+    // Where no row has a key there is no value, which is NULL.
+    if let ("argMin" | "argMax", [value, by]) = (aggregate.name.as_str(), taken.as_mut_slice())
+        && by.is_nullable()
+        && !matches!(value, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
+    {
+        *value = value.clone().nullable();
+    }
+    Ok(taken)
 }
 
 fn factory(

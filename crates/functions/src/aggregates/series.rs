@@ -204,7 +204,8 @@ fn delta_sum(group: &Group<'_>, order: Option<usize>) -> Result<ArrayRef, Functi
     with_number!(&value.column_type, T => {
         let values = array.as_primitive::<T>().values();
         let mut sum = <T as ArrowPrimitiveType>::Native::default();
-        for pair in values.windows(2).filter(|pair| pair[1].is_gt(pair[0])) {
+        // NaN is neither more nor less.
+        for pair in values.windows(2).filter(|pair| pair[1] > pair[0]) {
             sum = sum.add_wrapping(pair[1].sub_wrapping(pair[0]));
         }
         Ok(Arc::new(arrow::array::PrimitiveArray::<T>::from_iter_values([sum])))
@@ -360,10 +361,11 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
             2..=2,
             |args, parameters| {
                 numbers(&args[..1], parameters)?;
-                first(args).cloned()
+                Ok(first(args)?.value_type().clone())
             },
             |group| delta_sum(group, Some(1)),
         )
+        .never_null()
         .doc(
             "deltaSumTimestamp(x, time)",
             "The sum of all rises in the order of time.",
