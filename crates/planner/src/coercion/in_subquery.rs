@@ -9,7 +9,7 @@ use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InSubquery;
 use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection, Subquery, when};
 use functions::FunctionError;
-use model::{ColumnType, ErrorCode};
+use model::{ColumnType, ErrorCode, TupleElement};
 
 use super::comparison::{as_long, cast_to, is_apart, is_float};
 use crate::scalar::adapter::call;
@@ -33,6 +33,10 @@ pub(crate) fn sides(value: Expr, element: Expr, schema: &DFSchema) -> Result<(Ex
     }
 }
 
+/// What the name of a set's tuples has where the rewrite has put them together of several columns: among these a NULL is just not
+/// found.
+const OF_COLUMNS: &str = "\u{1}in";
+
 /// What becomes of two sides of different types.
 enum Way {
     /// DataFusion compares them as they are.
@@ -55,13 +59,15 @@ enum Way {
 }
 
 fn way(left: &ColumnType, set: &ColumnType) -> Way {
-    use ColumnType::{Array, Bool, Date, Date32, DateTime, DateTime64, Decimal, Nothing};
+    use ColumnType::{Array, Bool, Date, Date32, DateTime, DateTime64, Decimal, FixedString, Nothing};
     let bytes = |t: &ColumnType| t.is_address() || t.is_wide_integer();
     match (left, set) {
         _ if left == set || *set == Nothing || *left == Nothing => Way::Kept,
         // As ClickHouse, by how the value is written: '01' is not 1.
         (written, ColumnType::String) if is_compared_as_text(written) => Way::Left(ColumnType::String),
         _ if is_shown(left, set) => Way::Shown,
+        // As ClickHouse, by the number or time that is written there.
+        (FixedString(_), other) if is_plain(other) || other.is_wide_integer() => Way::Left(other.clone()),
         (wide, Decimal { .. }) if wide.is_wide_integer() => Way::Written(left.clone()),
         _ if bytes(left) || bytes(set) => Way::Fitted(left.clone()),
         // By their names; a text of digits is no number of an enum.
@@ -97,10 +103,8 @@ fn way(left: &ColumnType, set: &ColumnType) -> Way {
 /// Types of which ClickHouse has no common one, but finds values of the one in sets of the other; and a DateTime64 among days,
 /// a Decimal among integers, of which it forgets what stands behind the point.
 fn is_shown(left: &ColumnType, set: &ColumnType) -> bool {
-    use ColumnType::{Bool, Date, Date32, DateTime, DateTime64, Decimal, String};
+    use ColumnType::{Bool, Date, Date32, DateTime64, Decimal, String};
     let is_day = |t: &ColumnType| matches!(t, Date | Date32);
-    let is_time = |t: &ColumnType| is_day(t) || matches!(t, DateTime { .. } | DateTime64 { .. });
-    let is_plain = |t: &ColumnType| is_time(t) || t.is_number() || *t == Bool;
     match (left, set) {
         (String, other) | (other, String) => is_plain(other),
         (Bool, other) | (other, Bool) => is_time(other) || other.is_wide_integer(),
@@ -110,6 +114,16 @@ fn is_shown(left: &ColumnType, set: &ColumnType) -> bool {
         (day, other) | (other, day) if is_day(day) => other.is_integer() || is_float(other),
         _ => false,
     }
+}
+
+fn is_time(column_type: &ColumnType) -> bool {
+    use ColumnType::{Date, Date32, DateTime, DateTime64};
+    matches!(column_type, Date | Date32 | DateTime { .. } | DateTime64 { .. })
+}
+
+/// A number, a time or a Bool.
+fn is_plain(column_type: &ColumnType) -> bool {
+    is_time(column_type) || column_type.is_number() || *column_type == ColumnType::Bool
 }
 
 /// Whether a value is looked up in a set of texts by its own text.
@@ -132,6 +146,16 @@ fn of_one_type(expr: Expr, subquery: Subquery, schema: &DFSchema) -> Result<(Exp
     let of_set = Arc::clone(subquery.subquery.schema());
     let Some((qualifier, field)) = of_set.iter().next() else { return Ok((expr, subquery)) };
     let own = type_of_field(field);
+    let (expr, column_type) = match (column_type.value_type(), own.value_type()) {
+        (ColumnType::Tuple(left), ColumnType::Tuple(set))
+            if left.len() == set.len() && !field.name().contains(OF_COLUMNS) =>
+        {
+            let expr = without_null_elements(expr, left, set)?;
+            let column_type = type_of(&expr, schema)?;
+            (expr, column_type)
+        }
+        _ => (expr, column_type),
+    };
     let column = Expr::Column(Column::from((qualifier, field)));
     let (expr, element) = in_one_type((expr, &column_type), (column.clone(), &own))?;
     let subquery = if element == column { subquery } else { with_column(subquery, element)? };
@@ -170,6 +194,27 @@ fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Resu
             return Err(external(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message)));
         }
     })
+}
+
+/// The tuple with elements that are not Nullable where those of the set's tuples are not: a NULL among them is an error when it is
+/// met, as in ClickHouse.
+///
+/// # Errors
+/// CANNOT_CONVERT_TYPE: the set has but NULL where the tuple has a value.
+fn without_null_elements(value: Expr, left: &[TupleElement], set: &[TupleElement]) -> Result<Expr> {
+    let mut elements = left.to_vec();
+    for (own, set) in elements.iter_mut().zip(set) {
+        let (found, wanted) = (&own.column_type, &set.column_type);
+        if *wanted == ColumnType::Nothing && *found != ColumnType::Nothing {
+            let message = format!("conversion from {found} to Nothing is not supported");
+            return Err(external(FunctionError::new(ErrorCode::CANNOT_CONVERT_TYPE, message)));
+        }
+        if found.is_nullable() && !wanted.is_nullable() {
+            let is_bare = *found == ColumnType::Nothing;
+            own.column_type = if is_bare { wanted.clone() } else { found.value_type().clone() };
+        }
+    }
+    if elements == left { Ok(value) } else { cast_to(value, &ColumnType::Tuple(elements)) }
 }
 
 /// Refuses a tuple in a set of other values, and another value in a set of tuples.
