@@ -296,9 +296,11 @@ impl Rewriter {
         lowered
     }
 
-    /// A `*` with nothing behind it, over tables joined with USING.
+    /// A `*` with nothing behind it but columns of USING, over tables joined with USING.
     fn is_of_using(&mut self, options: &WildcardAdditionalOptions) -> bool {
+        let starred = self.scope().starred.as_deref().unwrap_or_default();
         let is_plain = options.opt_except.is_none() && options.opt_replace.is_none();
+        let is_plain = is_plain || using_star::leaves_out_keys(options, starred);
         is_plain && self.scope().starred.is_some() && self.scope().joined_beside().next().is_none()
     }
 

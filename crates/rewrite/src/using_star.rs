@@ -90,8 +90,12 @@ fn in_where(from: &[TableWithJoins]) -> Vec<Joined> {
 /// What the bare names of columns of USING stand for in a SELECT. A `*` of which columns are left out or replaced needs
 /// them to be one column.
 pub(crate) fn joined_columns(select: &mut Select) -> Vec<Joined> {
+    let parts = parts(&select.from).unwrap_or_default();
     let changes = |item: &SelectItem| match item {
-        SelectItem::Wildcard(options) => options.opt_replace.is_some() || options.opt_except.is_some(),
+        SelectItem::Wildcard(options) => {
+            let is_plain = options.opt_replace.is_none() && options.opt_except.is_none();
+            !is_plain && !leaves_out_keys(options, &parts)
+        }
         _ => false,
     };
     let apart = match select.projection.iter().any(changes) {
@@ -210,14 +214,29 @@ fn column_of(table: &ObjectName, column: &Ident) -> Expr {
     Expr::CompoundIdentifier(table.chain([column.clone()]).collect())
 }
 
-/// A plain `*` as these columns and stars. Where the tables are joined by different columns, the first table keeps its own
-/// in their places.
+/// Whether a `*` is without some of the columns of USING that all tables have, and otherwise plain.
+pub(crate) fn leaves_out_keys(options: &WildcardAdditionalOptions, parts: &[Part]) -> bool {
+    let Some(except) = &options.opt_except else { return false };
+    let mut names = std::iter::once(&except.first_element).chain(&except.additional_elements);
+    let is_key = |name: &Ident| {
+        parts.len() > 1
+            && parts.iter().skip(1).all(|(_, columns)| columns.iter().any(|key| key.value == name.value))
+    };
+    options.opt_replace.is_none() && names.all(is_key)
+}
+
+/// A plain `*`, or one that [`leaves_out_keys`], as these columns and stars. Where the tables are joined by different columns, the
+/// first table keeps its own in their places.
 pub(crate) fn stars(
     options: &WildcardAdditionalOptions,
     parts: &[Part],
     joined: &[Joined],
     leave_out: impl Fn(&mut WildcardAdditionalOptions, &[Ident]),
 ) -> Vec<SelectItem> {
+    let mut options = options.clone();
+    let left_out: Vec<Ident> = options.opt_except.take().map_or(vec![], |except| {
+        std::iter::once(except.first_element).chain(except.additional_elements).collect()
+    });
     let named: Vec<&Vec<Ident>> = parts.iter().skip(1).map(|(_, columns)| columns).collect();
     let is_of = |one: &[Ident], other: &[Ident]| one.iter().all(|column| other.contains(column));
     // In the order of the last one, whose columns come first.
@@ -226,7 +245,7 @@ pub(crate) fn stars(
     });
     let star = |(at, (name, columns)): (usize, &Part)| {
         let mut options = options.clone();
-        leave_out(&mut options, if at == 0 { same.map_or(&[][..], |same| same) } else { columns });
+        leave_out(&mut options, if at == 0 { same.map_or(&left_out, |same| same) } else { columns });
         let kind = SelectItemQualifiedWildcardKind::ObjectName(name.clone());
         SelectItem::QualifiedWildcard(kind, options)
     };
@@ -241,7 +260,7 @@ pub(crate) fn stars(
         }
     };
     let keys = same.into_iter().flat_map(|columns| columns.iter().cloned());
-    let keys = keys.map(key);
+    let keys = keys.filter(|key| left_out.iter().all(|left_out| left_out.value != key.value)).map(key);
     keys.chain(parts.iter().enumerate().map(star)).collect()
 }
 
