@@ -270,7 +270,7 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
     match expr {
         Expr::Literal(value, None) if !value.is_null() => typed_literal(value, schema),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) || is_distinction(op) => {
-            compared(*left, op, *right, schema, session)
+            compared(*left, op, *right, schema, Some(session))
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if matches!(op, Operator::And | Operator::Or) => {
             let (left, right) = (as_predicate(*left, schema)?, as_predicate(*right, schema)?);

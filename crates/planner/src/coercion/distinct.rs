@@ -21,11 +21,11 @@ pub(crate) fn compared(
     op: Operator,
     right: Expr,
     schema: &DFSchema,
-    session: &SessionValues,
+    session: Option<&SessionValues>,
 ) -> Result<Expr> {
     match is_distinction(op) {
         true => distinct(left, op, right, schema, session),
-        false => compare(left, op, right, schema, Some(session)),
+        false => compare(left, op, right, schema, session),
     }
 }
 
@@ -35,7 +35,7 @@ fn distinct(
     op: Operator,
     right: Expr,
     schema: &DFSchema,
-    session: &SessionValues,
+    session: Option<&SessionValues>,
 ) -> Result<Expr> {
     let (left_type, right_type) = (type_of(&left, schema)?, type_of(&right, schema)?);
     let (a, b) = (left_type.value_type(), right_type.value_type());
@@ -54,7 +54,7 @@ fn distinct(
     }
     let is_null = |expr: &Expr| Expr::IsNull(Box::new(expr.clone()));
     let is_there = |expr: &Expr| Expr::IsNotNull(Box::new(expr.clone()));
-    let equal = compare(left.clone(), Operator::Eq, right.clone(), schema, Some(session))?;
+    let equal = compare(left.clone(), Operator::Eq, right.clone(), schema, session)?;
     let both_null = is_null(&left).and(is_null(&right));
     let same = both_null.or(is_there(&left).and(is_there(&right)).and(equal));
     Ok(match op {

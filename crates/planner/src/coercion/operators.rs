@@ -16,7 +16,8 @@ use model::type_name::parse;
 use model::{ColumnType, TupleElement};
 use sqlparser::ast::BinaryOperator;
 
-use super::comparison::{as_predicate, compare};
+use super::comparison::{as_predicate, as_value, compare};
+use super::distinct::compared;
 use crate::aggregate;
 use crate::scalar::adapter::{call, lookup};
 use aggregates::typing::{convert, literal, type_of, type_of_field};
@@ -51,6 +52,13 @@ fn comparison_of(op: &BinaryOperator) -> Option<Operator> {
     })
 }
 
+/// Whether DataFusion has no type for the two sides of `<=>`, for which it asks before the rules see them.
+fn is_bool_beside_other(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<bool> {
+    let (left, right) = (left.get_type(schema)?, right.get_type(schema)?);
+    let is_bool = |layout: &DataType| *layout == DataType::Boolean;
+    Ok(is_bool(&left) != is_bool(&right) && !left.is_null() && !right.is_null())
+}
+
 impl ExprPlanner for Operators {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
@@ -66,6 +74,11 @@ impl ExprPlanner for Operators {
         let known = left.get_type(schema).is_ok() && right.get_type(schema).is_ok();
         if let Some(op) = comparison_of(&op).filter(|_| known) {
             return Ok(PlannerResult::Planned(compare(left, op, right, schema, None)?));
+        }
+        if op == BinaryOperator::Spaceship && known && is_bool_beside_other(&left, &right, schema)? {
+            let (left, right) = (as_value(left, schema)?, as_value(right, schema)?);
+            let same = compared(left, Operator::IsNotDistinctFrom, right, schema, None)?;
+            return Ok(PlannerResult::Planned(same));
         }
         if matches!(op, BinaryOperator::And | BinaryOperator::Or) && known {
             let (left, right) = (as_predicate(left, schema)?, as_predicate(right, schema)?);
