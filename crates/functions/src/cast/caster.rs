@@ -179,6 +179,7 @@ impl Caster {
             (C::Ipv4 | C::Ipv6, to) if *to != C::String => self.address_as(column),
             (_, C::Enum8(_) | C::Enum16(_)) => self.to_enum(column),
             (a, b) if a.is_interval() && b.is_interval() => self.interval_as(column),
+            (from, interval) if interval.is_interval() && is_amount(from) => self.to_interval(column),
             (interval, to)
                 if interval.is_interval()
                     && (to.is_number()
@@ -204,6 +205,9 @@ impl Caster {
                 let numbers =
                     cast(column.array, &to_data_type(&C::UInt8)).map_err(|e| broken(&e.to_string(), to))?;
                 self.value(&Column { from: &C::UInt8, array: &numbers, to })
+            }
+            (number, C::FixedString(_) | C::Uuid) if number.is_number() || number.is_wide_integer() => {
+                Err(column.not_implemented())
             }
             (_, C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. }) => self.to_time(column),
             (C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. }, _) => {
@@ -299,6 +303,15 @@ fn is_not_zero<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> BooleanArray
     let zero = T::Native::default();
     let values = BooleanBuffer::collect_bool(array.len(), |row| array.value(row) != zero);
     BooleanArray::new(values, array.nulls().cloned())
+}
+
+/// Whether values are numbers of an interval's units.
+fn is_amount(column_type: &ColumnType) -> bool {
+    use ColumnType::{Bool, Date, Date32, DateTime, Decimal};
+    let is_number = column_type.is_number() && !matches!(column_type, Decimal { .. });
+    is_number
+        || column_type.is_wide_integer()
+        || matches!(column_type, Bool | Date | Date32 | DateTime { .. })
 }
 
 /// The number of an interval, which is carried as a tuple of it.

@@ -1,11 +1,11 @@
-//! Intervals of one unit as those of another.
+//! Intervals of one unit as those of another, and numbers as intervals.
 //!
 //! Invariant: units meet where one lasts a whole number of the other always; the finer one holds both.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Int64Array, StructArray};
-use arrow::datatypes::Int64Type;
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, StructArray};
+use arrow::datatypes::{DataType, Int64Type};
 use model::ColumnType;
 use model::type_arrow::to_data_type;
 
@@ -51,6 +51,15 @@ pub(crate) fn finer<'a>(a: &'a ColumnType, b: &'a ColumnType) -> Option<&'a Colu
 }
 
 impl Caster {
+    /// Numbers as so many units.
+    pub(super) fn to_interval(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
+        let amounts = self.step(column.array, column.from, &ColumnType::Int64)?;
+        let DataType::Struct(fields) = to_data_type(column.to) else { return Err(column.unsupported()) };
+        let nulls = amounts.nulls().cloned();
+        let made = StructArray::try_new(fields, vec![amounts], nulls);
+        made.map(|made| Arc::new(made) as ArrayRef).map_err(|_| column.unsupported())
+    }
+
     /// Intervals as those of a finer unit.
     pub(super) fn interval_as(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         let times = match (length_of(column.from), length_of(column.to)) {
@@ -65,10 +74,10 @@ impl Caster {
         let parts = column.array.as_struct();
         let amounts: &Int64Array = parts.column(0).as_primitive::<Int64Type>();
         let moved: ArrayRef = Arc::new(amounts.unary::<_, Int64Type>(|amount| amount.wrapping_mul(times)));
-        let arrow::datatypes::DataType::Struct(fields) = to_data_type(column.to) else {
+        let DataType::Struct(fields) = to_data_type(column.to) else {
             return Err(column.unsupported());
         };
-        let made = StructArray::try_new(fields, vec![moved], arrow::array::Array::nulls(parts).cloned());
+        let made = StructArray::try_new(fields, vec![moved], parts.nulls().cloned());
         made.map(|made| Arc::new(made) as ArrayRef).map_err(|_| column.unsupported())
     }
 }

@@ -261,7 +261,7 @@ impl Caster {
     /// Date, Date32, DateTime, DateTime64 -> numbers, Decimal.
     pub(super) fn time_to_number(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         if matches!(column.to, ColumnType::Uuid | ColumnType::FixedString(_)) {
-            return Err(column.unsupported());
+            return Err(column.not_implemented());
         }
         if let ColumnType::DateTime64 { .. } = column.from {
             let scale = u8::try_from(digits_of(column.from)).unwrap_or(9);

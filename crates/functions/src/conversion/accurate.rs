@@ -91,11 +91,12 @@ fn way(from: &ColumnType, to: &ColumnType) -> Result<Way, FunctionError> {
     Ok(match (from, to) {
         _ if from == to => Way::Plain,
         (_, C::Enum8(_) | C::Enum16(_)) => Way::Plain,
-        (C::Decimal { .. }, C::Date | C::Date32 | C::DateTime { .. }) => {
+        (C::Decimal { .. }, C::Date | C::Date32 | C::DateTime { .. })
+        | (C::Date | C::Date32 | C::DateTime { .. }, C::Decimal { .. }) => {
             let message = format!("a {from} is no {to}");
             return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
         }
-        (C::Decimal { .. }, C::Decimal { .. }) => Way::Exact,
+        (C::Decimal { .. } | C::DateTime64 { .. }, C::Decimal { .. }) => Way::Exact,
         (C::Decimal { .. }, _) => Way::Plain,
         (C::Bool, C::Uuid | C::Ipv4 | C::Ipv6) => Way::Never,
         (C::Date | C::Date32 | C::DateTime { .. } | C::DateTime64 { .. } | C::Bool, _) => Way::Plain,
