@@ -92,7 +92,10 @@ fn multi_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn first_present(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let mut result = new_null_array(&to_data_type(&call.result_type.clone().nullable()), call.rows);
-    for arg in call.args.iter().rev() {
+    // Behind a value that is always there nothing is looked at, whatever type it has.
+    let certain = call.args.iter().position(|arg| !arg.column_type.is_nullable());
+    let looked_at = certain.map_or(call.args.len(), |certain| certain + 1);
+    for arg in call.args[..looked_at].iter().rev() {
         let nullable = call.result_type.clone().nullable();
         if arg.column_type == ColumnType::Nothing {
             continue;

@@ -32,14 +32,15 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
     }
     // Of the condition's rows no dictionary is left.
     let result = without_dictionary(common_type(&types)?);
+    let keeps_zeros = when_count == 1 && !types.iter().any(|branch| branch.enum_values().is_some());
     let branch = |expr: Expr, column_type: &ColumnType| {
         let same =
             *column_type == result || *column_type == ColumnType::Nothing && expr.get_type(schema)?.is_null();
         if same && expr.get_type(schema)? == to_data_type(&result) {
             Ok(expr)
         } else {
-            // ClickHouse's multiIf casts its branches, its if does not.
-            let expr = if when_count == 1 { with_zeros(expr, column_type, &result)? } else { expr };
+            // ClickHouse's multiIf casts its branches; its if does so only beside an enum.
+            let expr = if keeps_zeros { with_zeros(expr, column_type, &result)? } else { expr };
             fit_to(expr, column_type, &result)
         }
     };
