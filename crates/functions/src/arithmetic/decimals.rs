@@ -80,11 +80,13 @@ where
     let (a_scale, b_scale) = (parts(&call.arg(0)?.column_type).1, parts(&call.arg(1)?.column_type).1);
     // Remainders are those of the numbers without their points, as in ClickHouse.
     let is_rest = matches!(operator, Operator::Modulo | Operator::ModuloOrZero | Operator::PositiveModulo);
-    let own_scales = matches!(operator, Operator::Multiply) || is_rest;
+    let own_scales = matches!(operator, Operator::Multiply | Operator::Divide) || is_rest;
     let dividing = !matches!(operator, Operator::Plus | Operator::Minus | Operator::Multiply);
     let common = a_scale.max(b_scale);
     let (a_scale, b_scale) = if own_scales { (a_scale, b_scale) } else { (common, common) };
     let (a, b) = (unscaled::<T>(call, 0, a_scale)?, unscaled::<T>(call, 1, b_scale)?);
+    // Digits of the dividend beyond those of the result, which are those that the divisor has.
+    let digits = i32::from(scale) + i32::from(b_scale) - i32::from(a_scale);
     let made = call.each::<T>(|row| {
         let (x, y) = (a.get(row), b.get(row));
         if dividing && y.is_zero() {
@@ -94,7 +96,7 @@ where
             Operator::Plus => x.add_checked(y).ok(),
             Operator::Minus => x.sub_checked(y).ok(),
             Operator::Multiply => x.mul_checked(y).ok(),
-            Operator::Divide => rescale(x, 0, i32::from(scale)).and_then(|x| x.div_checked(y).ok()),
+            Operator::Divide => rescale(x, 0, digits).and_then(|x| x.div_checked(y).ok()),
             Operator::IntDiv | Operator::IntDivOrZero => {
                 x.div_checked(y).ok().and_then(|whole| rescale(whole, 0, i32::from(scale)))
             }
