@@ -1,7 +1,7 @@
 //! `gristmill server`: one database behind ClickHouse's HTTP interface, until it is asked to stop.
 //!
 //! Invariant: asked once to stop, it accepts nothing new, lets statements end, and exits with 0; asked twice, it exits at
-//! once. The log goes to standard error, a line a statement; standard output says where the server listens.
+//! once. SIGHUP lets it read the users of its configuration again, and nothing else. The log goes to standard error, a line a statement; standard output says where the server listens.
 
 use std::fmt;
 use std::io::Read as _;
@@ -108,12 +108,12 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
         tracing::info!(%address, "listening");
     }
     runtimes.block_on(async {
-        asked.next().await;
+        asked.stop(|| read_users_again(args, &server)).await;
         tracing::info!("stopping: waiting for statements");
         peers.iter().for_each(Listener::stop);
         tokio::select! {
             () = stop(server, database) => tracing::info!("stopped"),
-            () = asked.next() => {
+            () = asked.stop(|| ()) => {
                 tracing::warn!("stopped without waiting");
                 std::process::exit(1);
             }
@@ -163,11 +163,10 @@ fn server_config(args: &ServerArgs, file: ServerFile, path: PathBuf) -> ServerCo
     if listen.is_empty() && file.tls.is_none() {
         listen.push((Ipv4Addr::LOCALHOST, PORT).into());
     }
-    let users = if file.users.is_empty() { vec![User::unnamed()] } else { file.users };
     ServerConfig {
         listen,
         tls: file.tls,
-        users,
+        users: users_of(file.users),
         limits: file.limits,
         display_name: file.display_name.unwrap_or_else(|| "localhost".to_owned()),
         allowed_origin: file.allowed_origin,
@@ -177,21 +176,51 @@ fn server_config(args: &ServerArgs, file: ServerFile, path: PathBuf) -> ServerCo
     }
 }
 
-/// SIGTERM and ctrl-C.
+/// Those of a file; of none, the one who is on this machine.
+fn users_of(users: Vec<User>) -> Vec<User> {
+    if users.is_empty() { vec![User::unnamed()] } else { users }
+}
+
+/// Lets those be the users whom the configuration file names now. A file that is wrong changes nothing.
+fn read_users_again(args: &ServerArgs, server: &Server) {
+    let Some(path) = args.config.as_deref() else {
+        tracing::info!("asked to read the configuration again: the server was started without a file");
+        return;
+    };
+    match read_with(path, parse) {
+        Ok(file) => {
+            let users = users_of(file.users);
+            server.replace_users(&users);
+            tracing::info!(users = users.len(), "the users of the configuration file were read again");
+        }
+        Err(failure) => tracing::warn!(%failure, "the users stay who they were"),
+    }
+}
+
+/// SIGTERM and ctrl-C; SIGHUP asks for something else.
 struct Asked {
     terminate: Signal,
     interrupt: Signal,
+    hang_up: Signal,
 }
 
 impl Asked {
     fn new() -> Result<Asked, Failure> {
-        Ok(Asked { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Asked {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
     }
 
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+    /// Until it is asked to stop; what SIGHUP asks for is done meanwhile.
+    async fn stop(&mut self, read_again: impl Fn()) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hang_up.recv() => read_again(),
+            }
         }
     }
 }

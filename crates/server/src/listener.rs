@@ -22,7 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::door::Door;
-use crate::door::config::{Limits, ServerConfig};
+use crate::door::config::{Limits, ServerConfig, User};
 use crate::door::lobby::Stay;
 use crate::door::tls::acceptor;
 use crate::door::wire::Watched;
@@ -114,6 +114,11 @@ impl Server {
     /// Where it listens: the plain addresses, then the secure one.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// These are the users from now on. Statements that run already go on as whoever asked for them.
+    pub fn replace_users(&self, users: &[User]) {
+        self.door.users.replace(users);
     }
 
     /// Accepts nothing new, lets what runs end within the limit's time, then cuts it. Answers whether all ended.

@@ -34,6 +34,15 @@ fn code(answer: &Answer) -> Option<&str> {
 }
 
 #[test]
+fn a_file_that_is_put_is_a_body_like_one_that_is_posted() {
+    let running = start();
+    running.run(&["CREATE TABLE t (a UInt64) ENGINE MergeTree ORDER BY a"]);
+    let answer = running.ask("PUT", "/?query=INSERT+INTO+t+FORMAT+CSV", &[], b"1\n2\n");
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(running.ask("PUT", "/", &[], b"SELECT sum(a) FROM t").text(), "3\n");
+}
+
+#[test]
 fn small_pages_are_there_and_others_are_not() {
     let running = start();
     for (method, target, status, text) in [
@@ -43,7 +52,7 @@ fn small_pages_are_there_and_others_are_not() {
         ("GET", "/replicas_status", 200, "Ok.\n"),
         ("GET", "/nothing", 404, "There is no handle /nothing"),
         ("GET", "/../../etc/passwd", 404, "There is no handle"),
-        ("PUT", "/", 405, "Method PUT"),
+        ("DELETE", "/", 405, "Method DELETE"),
         ("GET", "/play", 200, "<!doctype html>"),
         ("GET", "/metrics", 200, "# HELP gristmill_queries_total"),
     ] {

@@ -1,7 +1,7 @@
 //! Who asks: credentials of a request against the configured users.
 //!
 //! Invariant: an unknown user and a wrong password get the same answer after the same work, and no answer holds a
-//! password. Must not know: HTTP.
+//! password. What was right of users that are no longer the configured ones is right no more. Must not know: HTTP.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use engine::{Error, ErrorCode, ErrorKind};
 use host::{Host, Runtimes};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use ring::hmac;
 use tokio::sync::Semaphore;
 
@@ -30,7 +30,7 @@ pub(crate) struct Credentials {
 
 /// The configured users.
 pub(crate) struct Users {
-    users: BTreeMap<String, Arc<User>>,
+    users: RwLock<BTreeMap<String, Arc<User>>>,
     nobody: Verifier,
     /// Of this process alone; what it signs is worthless elsewhere.
     key: hmac::Key,
@@ -45,7 +45,7 @@ impl Users {
         let mut key = [0; 32];
         host.random.fill(&mut key);
         Users {
-            users: users.iter().map(|user| (user.name.clone(), Arc::new(user.clone()))).collect(),
+            users: RwLock::new(by_name(users)),
             nobody: Verifier::of_nobody(host.random.as_ref()),
             key: hmac::Key::new(hmac::HMAC_SHA256, &key),
             accepted: Mutex::default(),
@@ -54,12 +54,20 @@ impl Users {
         }
     }
 
+    /// These are the users from now on.
+    pub(crate) fn replace(&self, users: &[User]) {
+        let mut known = self.users.write();
+        *known = by_name(users);
+        self.accepted.lock().clear();
+    }
+
     /// The user these credentials belong to.
     ///
     /// # Errors
     /// They belong to nobody.
     pub(crate) async fn authenticated(&self, from: IpAddr, given: &Credentials) -> Result<Arc<User>, Error> {
-        let known = self.users.get(&given.user);
+        let known = self.users.read().get(&given.user).cloned();
+        let known = known.as_ref();
         if let Some(user) = known
             && user.verifier.is_none()
             && given.password.is_empty()
@@ -83,12 +91,20 @@ impl Users {
         let matches = self.runtimes.spawn_blocking("password", move || verifier.accepts(&password)).await;
         match known {
             Some(user) if can_match && matches.unwrap_or(false) => {
-                self.accepted.lock().insert(user.name.clone(), hmac::sign(&self.key, &message));
+                // Others may be the users by now: their passwords are not signed by this one.
+                let users = self.users.read();
+                if users.get(&user.name).is_some_and(|now| Arc::ptr_eq(now, user)) {
+                    self.accepted.lock().insert(user.name.clone(), hmac::sign(&self.key, &message));
+                }
                 Ok(Arc::clone(user))
             }
             _ => Err(refused(&given.user)),
         }
     }
+}
+
+fn by_name(users: &[User]) -> BTreeMap<String, Arc<User>> {
+    users.iter().map(|user| (user.name.clone(), Arc::new(user.clone()))).collect()
 }
 
 /// The one answer to credentials that are not right.
@@ -136,5 +152,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_password_that_was_replaced_is_right_no_more() {
+        let host = Host::system(1 << 20).unwrap();
+        let runtimes = Runtimes::new(1, 1).unwrap();
+        let with = |password: &str| {
+            let verifier = Some(Verifier::new(password, host.random.as_ref()));
+            User { name: "ann".to_owned(), verifier, readonly: 0, database: None, sees_all: true }
+        };
+        let users = Users::new(&[with("old")], &host, &runtimes);
+        let comes_in = |password: &str| {
+            let given = Credentials { user: "ann".to_owned(), password: password.to_owned() };
+            runtimes.block_on(users.authenticated("10.0.0.1".parse().unwrap(), &given)).is_ok()
+        };
+        assert!(comes_in("old") && comes_in("old"));
+        users.replace(&[with("new")]);
+        assert!(!comes_in("old") && comes_in("new"));
+        users.replace(&[]);
+        assert!(!comes_in("new"));
     }
 }

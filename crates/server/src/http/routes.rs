@@ -48,7 +48,7 @@ pub(crate) async fn answer(door: Arc<Door>, from: IpAddr, request: Request<Incom
         (&Method::GET | &Method::HEAD, "/") if request.uri().query().is_none_or(str::is_empty) => {
             page(StatusCode::OK, TEXT, "Ok.\n")
         }
-        (&Method::GET | &Method::HEAD | &Method::POST, "/" | "/query")
+        (&Method::GET | &Method::HEAD | &Method::POST | &Method::PUT, "/" | "/query")
             if door.config.allowed_origin.is_none() && of_another_page(request.headers()) =>
         {
             let message = "a browser asks for a page of another origin";
@@ -57,10 +57,11 @@ pub(crate) async fn answer(door: Arc<Door>, from: IpAddr, request: Request<Incom
             door.database.note_answered(&refused, "", "");
             page(StatusCode::FORBIDDEN, TEXT, text_of(&refused))
         }
-        (&Method::GET | &Method::HEAD | &Method::POST, "/" | "/query") => {
+        // PUT is how `curl -T` sends a file: a body as any other.
+        (&Method::GET | &Method::HEAD | &Method::POST | &Method::PUT, "/" | "/query") => {
             statement(&door, from, request).await
         }
-        (&Method::GET | &Method::HEAD | &Method::POST, path) => {
+        (&Method::GET | &Method::HEAD | &Method::POST | &Method::PUT, path) => {
             let there_is = "There is /, /ping, /replicas_status, /play and /metrics.";
             page(
                 StatusCode::NOT_FOUND,
@@ -71,7 +72,7 @@ pub(crate) async fn answer(door: Arc<Door>, from: IpAddr, request: Request<Incom
         (method, _) => {
             let text = format!("Method {} is not allowed.\n", method.as_str().escape_debug());
             let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, text);
-            let allowed = HeaderValue::from_static("GET, HEAD, POST, OPTIONS");
+            let allowed = HeaderValue::from_static("GET, HEAD, POST, PUT, OPTIONS");
             response.headers_mut().insert(header::ALLOW, allowed);
             response
         }
