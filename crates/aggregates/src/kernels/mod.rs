@@ -13,6 +13,7 @@ mod ranks;
 mod association;
 mod shapes;
 mod rounded_quantiles;
+mod sketched_quantiles;
 pub(crate) mod timing;
 mod bars;
 mod listed_keys;
@@ -31,6 +32,7 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(association::functions());
     all.extend(shapes::functions());
     all.extend(rounded_quantiles::functions());
+    all.extend(sketched_quantiles::functions());
     all.extend(timing::functions());
     all.extend(bars::functions());
     all.extend(listed_keys::functions());

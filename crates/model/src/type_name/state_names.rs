@@ -38,6 +38,7 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("median", "quantile"),
     ("medianBFloat16", "quantileBFloat16"),
     ("medianBFloat16Weighted", "quantileBFloat16Weighted"),
+    ("medianDD", "quantileDD"),
     ("medianDeterministic", "quantileDeterministic"),
     ("medianExact", "quantileExact"),
     ("medianExactHigh", "quantileExactHigh"),

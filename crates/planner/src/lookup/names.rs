@@ -36,7 +36,6 @@ const KNOWN_AGGREGATES: &[&str] = &[
     "quantileTDigest",
     "quantilesExact",
     "quantilesTiming",
-    "quantileDD",
     "quantileGK",
 ];
 
