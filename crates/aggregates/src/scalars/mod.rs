@@ -1,10 +1,11 @@
-//! Scalar functions of aggregate states: what single states say, and what is made of them.
+//! Scalar functions of aggregate states, what single states say and what is made of them, and of texts whose parts are counted.
 //!
 //! Invariant: each row is on its own, unless a function says otherwise. Must not know: plans.
 
 mod arguments;
 mod bitmaps;
 mod indexed_vectors;
+mod shingles;
 
 use std::sync::LazyLock;
 
@@ -17,6 +18,7 @@ static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
     all.extend(bitmaps::functions());
     all.extend(indexed_vectors::functions());
     all.extend(running::functions());
+    all.extend(shingles::functions());
     all
 });
 
