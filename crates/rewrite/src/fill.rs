@@ -5,7 +5,7 @@
 
 use model::ErrorCode;
 use sql::dialect::{call, number};
-use sql::reader::clauses::{FILL, INTERPOLATE};
+use sql::reader::clauses::{FILL, INTERPOLATE, stale_step};
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
@@ -26,7 +26,15 @@ impl Rewriter {
     pub(crate) fn fill(&mut self, place: usize, fill: WithFill) -> Result<OrderByExpr> {
         let null = || Expr::Value(Value::Null.into());
         let mut args = vec![number(place.to_string())];
-        for bound in [fill.from, fill.to, fill.step] {
+        let (step, stale) = match fill.step.as_ref().and_then(stale_step) {
+            Some((step, stale)) => (Some(step), Some(stale)),
+            None => (fill.step, None),
+        };
+        if matches!(&stale, Some(Expr::Value(stale)) if stale.value == Value::Null) {
+            let message = "the STALENESS of WITH FILL cannot be NULL";
+            return Err(SqlError::new(ErrorCode::INVALID_WITH_FILL_EXPRESSION, message));
+        }
+        for bound in [fill.from, fill.to, step, stale] {
             args.push(bound.map(|bound| self.value(bound)).transpose()?.unwrap_or_else(null));
         }
         Ok(mark(FILL, args))

@@ -254,6 +254,11 @@ impl Stride {
         self.amount
     }
 
+    /// So many steps as one.
+    pub fn times(self, steps: i64) -> Option<Stride> {
+        Some(Stride { amount: self.amount.checked_mul(steps)?, ..self })
+    }
+
     /// Whether a time of this type has the same type a step later.
     pub fn fits(self, column_type: &ColumnType) -> bool {
         added_type(column_type, self.unit).as_ref() == Some(column_type)

@@ -4,6 +4,7 @@
 //! at a time, so a gap of any size takes the memory of one batch.
 
 mod row;
+mod stale;
 mod bounds;
 mod rows;
 mod filler;
@@ -23,7 +24,7 @@ use datafusion::physical_plan::{Distribution, ExecutionPlan, Partitioning, Physi
 use model::ColumnType;
 use model::type_arrow::from_field;
 
-pub(crate) use bounds::{Constant, Written, rule};
+pub(crate) use bounds::{Constant, Written, alone_if_stale, rule};
 use filler::Filler;
 use row::Rule;
 use rows::{Maker, Origin};

@@ -23,7 +23,7 @@ use super::asof::{AsofExec, Match, Nearest, Side};
 use super::blocks::{Blocks, BlocksExec, with_blocks};
 use super::cut::{CutExec, Rule};
 use super::drawn::{Drawn, DrawnExec, with_barriers};
-use super::fill::{Constant, FillExec, Plan, Written, rule};
+use super::fill::{Constant, FillExec, Plan, Written, alone_if_stale, rule};
 use super::repeated::with_room;
 use super::skip::{Skip, SkipExec, with_skips};
 use super::wide_unions::divided;
@@ -126,9 +126,11 @@ fn filled(
         let expr = compile(&key.expr, schema)?;
         let column_type = from_field(expr.return_field(schema.as_arrow())?.as_ref());
         let (from, to, step) = (constant(&key.from)?, constant(&key.to)?, constant(&key.step)?);
-        let written = Written { from, to, step, descending: key.descending };
+        let stale = constant(&key.stale)?;
+        let written = Written { from, to, step, stale, descending: key.descending };
         keys.push((expr, rule(&column_type, written, zone)?));
     }
+    alone_if_stale(keys.iter().map(|(_, rule)| rule))?;
     let prefix = fill.prefix.iter().map(|key| compile(key, schema)).collect::<Result<Vec<_>>>()?;
     let mut interpolated = vec![];
     for one in &fill.interpolated {

@@ -140,13 +140,15 @@ fn filled(keys: &[SortExpr], marks: &[&ScalarFunction], input: LogicalPlan) -> R
     let mut places = vec![];
     let mut fill_keys = vec![];
     for mark in marks.iter().filter(|mark| mark.name() == FILL) {
-        let [place, from, to, step] = mark.args.as_slice() else { return Err(not_a_count("nothing")) };
+        let [place, from, to, step, stale] = mark.args.as_slice() else {
+            return Err(not_a_count("nothing"));
+        };
         let place = usize_of(count(place)?);
         let Some(key) = keys.get(place) else { return Err(not_a_count("a key that is not there")) };
         let given =
             |arg: &Expr| (!matches!(arg, Expr::Literal(value, _) if value.is_null())).then(|| arg.clone());
-        let (from, to, step) = (given(from), given(to), given(step));
-        fill_keys.push(FillKey { expr: bare(&key.expr), descending: !key.asc, from, to, step });
+        let (from, to, step, stale) = (given(from), given(to), given(step), given(stale));
+        fill_keys.push(FillKey { expr: bare(&key.expr), descending: !key.asc, from, to, step, stale });
         places.push(place);
     }
     let first = places.iter().copied().min().unwrap_or(0);

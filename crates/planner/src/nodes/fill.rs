@@ -20,6 +20,8 @@ pub struct FillKey {
     pub from: Option<Expr>,
     pub to: Option<Expr>,
     pub step: Option<Expr>,
+    /// How far behind a row of the input rows are made.
+    pub stale: Option<Expr>,
 }
 
 /// A column that INTERPOLATE gives values: those of the row before, or what is computed from it.
@@ -81,7 +83,7 @@ impl UserDefinedLogicalNodeCore for Fill {
 
     fn expressions(&self) -> Vec<Expr> {
         let keys = self.keys.iter().flat_map(|key| {
-            let constants = [&key.from, &key.to, &key.step].into_iter().flatten();
+            let constants = [&key.from, &key.to, &key.step, &key.stale].into_iter().flatten();
             std::iter::once(&key.expr).chain(constants)
         });
         let values = self.interpolated.iter().flat_map(|one| {
@@ -105,7 +107,8 @@ impl UserDefinedLogicalNodeCore for Fill {
             let Some(expr) = exprs.next() else { return internal_err!("a fill lost a key") };
             let mut constant = |was: &Option<Expr>| was.as_ref().and_then(|_| exprs.next());
             let (from, to, step) = (constant(&key.from), constant(&key.to), constant(&key.step));
-            keys.push(FillKey { expr, descending: key.descending, from, to, step });
+            let stale = constant(&key.stale);
+            keys.push(FillKey { expr, descending: key.descending, from, to, step, stale });
         }
         for _ in &self.prefix {
             prefix.extend(exprs.next());

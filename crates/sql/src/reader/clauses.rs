@@ -2,13 +2,13 @@
 //!
 //! `ARRAY JOIN a, b AS x` becomes `ARRAY JOIN (SELECT a, b AS x)`; `ANY LEFT JOIN t ON c` becomes
 //! `ASOF JOIN t MATCH_CONDITION ('ANY LEFT') ON c`, and `ALL LEFT JOIN` `LEFT OUTER JOIN`; `LIMIT n BY k` and `LIMIT n WITH TIES` become the last keys of
-//! ORDER BY. Invariant: what is not understood is left as it is, so that the grammar stumbles over it.
+//! ORDER BY; `STEP s STALENESS r` of WITH FILL becomes `STEP _staleness(s, r)`. Invariant: what is not understood is left as it is, so that the grammar stumbles over it.
 
 use sqlparser::ast::Expr;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
-use crate::dialect::text_of;
+use crate::dialect::{name_of, plain_args, text_of};
 use crate::reader::clause_ends::{JOINING, ended};
 use crate::reader::explained;
 use crate::reader::finals::with_finals;
@@ -23,8 +23,10 @@ pub const LIMIT_BY: &str = "_limitBy";
 pub const COUNT_MARK: char = '\u{1}';
 /// Stands there for `LIMIT n WITH TIES`: takes n and the rows to skip.
 pub const WITH_TIES: &str = "_withTies";
-/// Stands there for WITH FILL of a key: takes the key's place among the keys, FROM, TO and STEP, each maybe NULL.
+/// Stands there for WITH FILL of a key: takes the key's place among the keys, FROM, TO, STEP and STALENESS, each maybe NULL.
 pub const FILL: &str = "_fill";
+/// Stands for STEP of WITH FILL where it has STALENESS: takes STEP, which is NULL where there is none, and STALENESS.
+pub const STALENESS: &str = "_staleness";
 /// Stands there for INTERPOLATE of a column: takes the column and its value; without them it means all columns.
 pub const INTERPOLATE: &str = "_interpolate";
 
@@ -85,6 +87,15 @@ impl Strictness {
     }
 }
 
+/// STEP and STALENESS of WITH FILL that has STALENESS, from what stands for its STEP.
+pub fn stale_step(step: &Expr) -> Option<(Expr, Expr)> {
+    let Expr::Function(function) = step else { return None };
+    match <[Expr; 2]>::try_from(plain_args(function)) {
+        Ok([step, stale]) if name_of(function) == STALENESS => Some((step, stale)),
+        _ => None,
+    }
+}
+
 /// The text in which a join's strictness travels through the grammar.
 pub fn word_of(condition: &Expr) -> Option<&str> {
     text_of(condition)
@@ -95,14 +106,64 @@ pub(crate) fn carried(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let tokens = explained::as_calls(tokens);
     let has =
         |words: &[&str]| tokens.iter().any(|token| words.iter().any(|word| is_word(&token.token, word)));
-    let (joins, limits) = (has(&["JOIN"]), has(&["LIMIT"]));
+    let (joins, limits, stale) = (has(&["JOIN"]), has(&["LIMIT"]), has(&["STALENESS"]));
     let (quantified, applied) = (has(&["ANY", "ALL", "SOME"]), has(&["APPLY"]));
     let tokens = ended(with_finals(tokens));
     let tokens = if quantified { plain_calls(tokens) } else { tokens };
     let tokens = stars::as_arguments(with_parentheses(tokens));
     let tokens = if applied { stars::applied(tokens) } else { tokens };
     let tokens = if joins { strict_joins(array_joins(tokens)) } else { tokens };
+    let tokens = if stale { with_staleness(tokens) } else { tokens };
     if limits { with_limits(&tokens) } else { tokens }
+}
+
+/// Words that end a key WITH FILL.
+const BEHIND_FILL: &[&str] = &[
+    "INTERPOLATE",
+    "LIMIT",
+    "OFFSET",
+    "FETCH",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "SETTINGS",
+    "FORMAT",
+    "INTO",
+];
+
+/// `WITH FILL STEP 1 STALENESS 3` as `WITH FILL STEP _staleness(1, 3)`: the grammar has no STALENESS.
+fn with_staleness(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut out = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let ends = |at: usize| tokens[at].token == Token::Comma || is_any(tokens.get(at), BEHIND_FILL);
+        let is = |at: usize, word: &str| is_any(tokens.get(at), &[word]);
+        let found = if is(at, "WITH") && is(at + 1, "FILL") {
+            end_of(&tokens, at + 2, |at| ends(at) || is(at, "STALENESS"))
+        } else {
+            at
+        };
+        if !is(found, "STALENESS") || found == at {
+            out.push(tokens[at].clone());
+            at += 1;
+            continue;
+        }
+        let span = tokens[found].span;
+        let step = end_of(&tokens, at + 2, |at| at == found || is(at, "STEP"));
+        let end = end_of(&tokens, found + 1, ends);
+        out.extend_from_slice(&tokens[at..step]);
+        let name = symbol(Token::make_word(STALENESS, Some('`')), span);
+        out.extend([word("STEP", span), name, symbol(Token::LParen, span)]);
+        match step == found {
+            true => out.push(word("NULL", span)),
+            false => out.extend_from_slice(&tokens[step + 1..found]),
+        }
+        out.push(symbol(Token::Comma, span));
+        out.extend_from_slice(&tokens[found + 1..end]);
+        out.push(symbol(Token::RParen, span));
+        at = end;
+    }
+    out
 }
 
 fn word(text: &str, span: Span) -> TokenWithSpan {

@@ -471,7 +471,6 @@ fn refused_word(word: &str) -> Option<&'static str> {
         ("TIES", "WITH TIES"),
         ("ASOF", "ASOF JOIN"),
         ("ANY", "ANY JOIN"),
-        ("STALENESS", "STALENESS of WITH FILL"),
         ("APPLY", "APPLY"),
         ("PASTE", "PASTE JOIN"),
     ];

@@ -2,13 +2,13 @@
 //!
 //! Invariant: what ClickHouse refuses is refused with its error 475.
 
-use arrow::array::ArrayRef;
+use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono_tz::Tz;
-use datafusion::common::Result;
-use functions::{CastMode, CastSettings, Stride, cast_column_with};
-use model::ColumnType;
+use datafusion::common::{DataFusionError, Result};
+use functions::{CastMode, CastSettings, FunctionError, Stride, cast_column_with};
 use model::type_arrow::to_data_type;
+use model::{ColumnType, ErrorCode};
 
 use super::row::{Rule, Step};
 use crate::nodes::cells::{Cell, cells_of, incompatible, invalid};
@@ -21,6 +21,7 @@ pub(crate) struct Written {
     pub from: Option<Constant>,
     pub to: Option<Constant>,
     pub step: Option<Constant>,
+    pub stale: Option<Constant>,
     pub descending: bool,
 }
 
@@ -54,7 +55,34 @@ pub(crate) fn rule(column_type: &ColumnType, written: Written, zone: Tz) -> Resu
     if is_turned {
         return Err(invalid(format!("TO of WITH FILL lies before FROM in the {way} order of its key")));
     }
-    Ok(Rule { from, to, step, descending })
+    let stale = written.stale.map(|constant| staleness(key, &constant, zone));
+    let (stale, direction) = stale.transpose()?.unzip();
+    if stale.is_some() && from != Cell::Null {
+        return Err(invalid("STALENESS of WITH FILL cannot stand beside its FROM"));
+    }
+    if direction.is_some_and(|direction| direction != 0 && (direction < 0) != descending) {
+        return Err(invalid(format!("the STALENESS of WITH FILL leads against the {way} order of its key")));
+    }
+    Ok(Rule { from, to, step, stale, descending })
+}
+
+/// Until when a row of the input is not stale, and the sign.
+fn staleness(key: &ColumnType, constant: &Constant, zone: Tz) -> Result<(Step, i64)> {
+    if constant.0.is_null(0) {
+        return Err(invalid("the STALENESS of WITH FILL cannot be NULL"));
+    }
+    step(key, constant, zone)
+}
+
+/// Refuses STALENESS of one key among several that are filled.
+pub(crate) fn alone_if_stale<'a>(rules: impl Iterator<Item = &'a Rule>) -> Result<()> {
+    let stale: Vec<bool> = rules.map(|rule| rule.stale.is_some()).collect();
+    if stale.len() > 1 && stale.contains(&true) {
+        let message = "STALENESS of WITH FILL with several keys WITH FILL is not supported";
+        let refused = FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message);
+        return Err(DataFusionError::External(Box::new(refused)));
+    }
+    Ok(())
 }
 
 fn is_temporal(column_type: &ColumnType) -> bool {

@@ -14,8 +14,8 @@ use futures::StreamExt;
 use model::ColumnType;
 
 use super::Plan;
-use super::row::Filling;
 use super::rows::Maker;
+use super::stale::Course;
 use crate::nodes::cells::{Cell, cells_of};
 
 /// The batch whose rows are being passed on.
@@ -46,7 +46,7 @@ pub(crate) struct Filler {
     plan: Plan,
     types: Vec<ColumnType>,
     converter: RowConverter,
-    filling: Filling,
+    filling: Course,
     /// The first row of the range, and the values of its keys when there are such.
     range: Option<(Option<OwnedRow>, RecordBatch)>,
     /// The last row that was put out.
@@ -70,7 +70,7 @@ impl Filler {
     ) -> Filler {
         Filler {
             before: maker.defaults().clone(),
-            filling: Filling::new(plan.keys.iter().map(|(_, rule)| rule.clone()).collect()),
+            filling: Course::new(plan.keys.iter().map(|(_, rule)| rule.clone()).collect(), &types),
             maker,
             plan,
             types,

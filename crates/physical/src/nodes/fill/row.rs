@@ -18,17 +18,37 @@ pub(crate) enum Step {
     Time(Stride, ColumnType, Tz),
 }
 
+impl Step {
+    /// The value so many steps later; NULL where the type ends.
+    pub(crate) fn later(&self, value: Cell, steps: i64) -> Cell {
+        let later = match (value, self) {
+            (Cell::Whole(value), Step::Whole(step)) => {
+                step.checked_mul(i128::from(steps)).and_then(|by| value.checked_add(by)).map(Cell::Whole)
+            }
+            (Cell::Float(value), Step::Float(step)) => Some(Cell::Float(value + step * steps as f64)),
+            (Cell::Whole(value), Step::Time(stride, column_type, zone)) => i64::try_from(value)
+                .ok()
+                .and_then(|value| stride.times(steps)?.after(value, column_type, *zone))
+                .map(|value| Cell::Whole(i128::from(value))),
+            _ => None,
+        };
+        later.unwrap_or(Cell::Null)
+    }
+}
+
 /// How one key is filled.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Rule {
     pub from: Cell,
     pub to: Cell,
     pub step: Step,
+    /// How far behind a row of the input rows are made.
+    pub stale: Option<Step>,
     pub descending: bool,
 }
 
 impl Rule {
-    fn before(&self, one: Cell, other: Cell) -> bool {
+    pub(super) fn before(&self, one: Cell, other: Cell) -> bool {
         let (one, other) = if self.descending { (other, one) } else { (one, other) };
         match (one, other) {
             (Cell::Whole(one), Cell::Whole(other)) => one < other,
@@ -39,16 +59,7 @@ impl Rule {
 
     /// The value a step later; NULL where the type ends.
     fn after(&self, value: Cell) -> Cell {
-        let later = match (value, &self.step) {
-            (Cell::Whole(value), Step::Whole(step)) => value.checked_add(*step).map(Cell::Whole),
-            (Cell::Float(value), Step::Float(step)) => Some(Cell::Float(value + step)),
-            (Cell::Whole(value), Step::Time(stride, column_type, zone)) => i64::try_from(value)
-                .ok()
-                .and_then(|value| stride.after(value, column_type, *zone))
-                .map(|value| Cell::Whole(i128::from(value))),
-            _ => None,
-        };
-        later.unwrap_or(Cell::Null)
+        self.step.later(value, 1)
     }
 }
 
@@ -215,7 +226,7 @@ mod tests {
 
     fn whole(from: Option<i128>, to: Option<i128>, step: i128) -> Rule {
         let cell = |value: Option<i128>| value.map_or(Cell::Null, Cell::Whole);
-        Rule { from: cell(from), to: cell(to), step: Step::Whole(step), descending: step < 0 }
+        Rule { from: cell(from), to: cell(to), step: Step::Whole(step), stale: None, descending: step < 0 }
     }
 
     /// All rows, those of the input and those that are made.

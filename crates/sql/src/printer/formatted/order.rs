@@ -4,13 +4,13 @@
 
 use sqlparser::ast::{
     Expr, Fetch, Function, Interpolate, LimitClause, OrderBy, OrderByExpr, OrderByKind, OrderByOptions,
-    Query, WithFill,
+    Query, Value, WithFill,
 };
 
 use super::expression::{self, expression};
 use super::page::Page;
 use crate::dialect::{name_of, plain_args};
-use crate::reader::clauses::{LIMIT_BY, ORDER_BY_ALL, WITH_TIES};
+use crate::reader::clauses::{LIMIT_BY, ORDER_BY_ALL, WITH_TIES, stale_step};
 use lexer::escape::{always_quote_name, quote_text};
 
 pub(super) fn order_and_limit(page: &mut Page, query: &Query) {
@@ -140,12 +140,21 @@ pub(super) fn key_with(page: &mut Page, key: &OrderByExpr, written: fn(&mut Page
     }
     let Some(WithFill { from, to, step }) = &key.with_fill else { return };
     page.push(" WITH FILL");
-    for (word, bound) in [(" FROM ", from), (" TO ", to), (" STEP ", step)] {
+    let stale = step.as_ref().and_then(stale_step);
+    let (step, stale) = match stale {
+        Some((step, stale)) => (Some(step).filter(|step| !is_null(step)), Some(stale)),
+        None => (step.clone(), None),
+    };
+    for (word, bound) in [(" FROM ", from), (" TO ", to), (" STEP ", &step), (" STALENESS ", &stale)] {
         if let Some(bound) = bound {
             page.push(word);
             expression(page, bound);
         }
     }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if value.value == Value::Null)
 }
 
 fn direction(page: &mut Page, options: &OrderByOptions) {
