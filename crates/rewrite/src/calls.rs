@@ -108,6 +108,7 @@ impl Rewriter {
             ("date_sub" | "datesub" | "timestampsub" | "timestamp_sub", _) => {
                 return self.shifted(BinaryOperator::Minus, args);
             }
+            ("date", _) => return self.scalar("toDate", args),
             ("adddate", [_, _]) => return self.shifted(BinaryOperator::Plus, args),
             ("subdate", [_, _]) => return self.shifted(BinaryOperator::Minus, args),
             ("locate", [_, _, ..]) if self.manner.locates_in_first => args.swap(0, 1),

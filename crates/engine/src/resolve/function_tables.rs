@@ -11,7 +11,7 @@ use host::Host;
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 use physical::provider::numbers::{NumberRange, ZERO, numbers_table};
-use physical::provider::random_rows::{RandomRows, random_table};
+use physical::provider::random_rows::{RandomRows, random_columns, random_table};
 use sql::{CallArgument, CallValue, TableFunctionCall};
 use stores::WantedTypes;
 
@@ -72,11 +72,11 @@ fn unsigned(argument: &CallArgument) -> Option<u64> {
     }
 }
 
-/// Without a structure, in an INSERT of all its columns, they are those of the table.
+/// Without a structure, in an INSERT of all its columns, they are those of the table; elsewhere the seed says them, too.
 fn random_rows(host: &Host, call: &TableFunctionCall, wanted: &WantedTypes) -> Result<RandomRows, Error> {
     let wrong = || {
         let message = "table function generateRandom takes a structure, and then a seed, the longest text and the \
-                       longest list as numbers; a structure may be left out in INSERT .. SELECT * FROM generateRandom()";
+                       longest list as numbers";
         Error::new(ErrorKind::BadInput, ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message)
     };
     let (columns, numbers) = match call.arguments.as_slice() {
@@ -84,7 +84,7 @@ fn random_rows(host: &Host, call: &TableFunctionCall, wanted: &WantedTypes) -> R
             (sources::schema::structure::parse(structure)?, numbers)
         }
         numbers if wanted.whole => (wanted.columns.clone(), numbers),
-        _ => return Err(wrong()),
+        numbers => (random_columns(numbers.first().and_then(unsigned).unwrap_or(0)), numbers),
     };
     let number = |at: usize| match numbers.get(at) {
         None => Ok(None),

@@ -34,6 +34,49 @@ pub struct RandomRows {
     pub array_length_max: u64,
 }
 
+/// Types of columns that nobody asked for.
+const TYPES: &[&str] = &[
+    "UInt8",
+    "Int16",
+    "UInt32",
+    "Int64",
+    "Int128",
+    "UInt256",
+    "Float32",
+    "Float64",
+    "Bool",
+    "Decimal(9, 2)",
+    "Decimal(38, 10)",
+    "Date",
+    "Date32",
+    "DateTime",
+    "DateTime64(6)",
+    "String",
+    "FixedString(16)",
+    "UUID",
+    "IPv4",
+    "IPv6",
+    "Enum8('a' = 1, 'b' = 2, 'c' = 3)",
+    "LowCardinality(String)",
+    "Nullable(Int32)",
+    "Nullable(String)",
+    "Array(UInt64)",
+    "Array(Nullable(Float64))",
+    "Map(String, Int64)",
+    "Tuple(UInt16, Array(String))",
+];
+/// So many of them at most.
+const COLUMNS_MAX: u64 = 16;
+
+/// Columns `c1`, `c2` and so on, as many and of such types as the seed has it.
+pub fn random_columns(seed: u64) -> Vec<(String, ColumnType)> {
+    let mut dice = Dice(seed);
+    let types = (0..=dice.below(COLUMNS_MAX))
+        .filter_map(|_| TYPES.get(usize_of(dice.below(u64_of(TYPES.len())))))
+        .filter_map(|written| model::type_name::parse(written).ok());
+    types.enumerate().map(|(at, column_type)| (format!("c{}", at + 1), column_type)).collect()
+}
+
 /// A table of random rows.
 pub fn random_table(rows: RandomRows) -> Result<Arc<dyn TableProvider>> {
     let fields = rows.columns.iter().map(|(name, column_type)| to_field(name, column_type));

@@ -42,7 +42,7 @@ pub const TABLE_FUNCTIONS: &[TableFunction] = &[
     ),
     internal(
         "generateRandom",
-        "Rows of random values without an end: generateRandom(structure[, seed[, max_string_length[, max_array_length]]]).",
+        "Rows of random values without an end: generateRandom([structure][, seed[, max_string_length[, max_array_length]]]).",
     ),
     internal("generateSeries", "Another spelling of generate_series."),
     internal(
