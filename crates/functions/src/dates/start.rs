@@ -124,6 +124,25 @@ fn span_function(name: &'static str, span: i64) -> ScalarFunction {
     .increasing_by(0)
 }
 
+/// The time of a day, on the second day there is.
+fn time_on_fixed_day() -> ScalarFunction {
+    let name = "toTimeWithFixedDate";
+    let rule = move |args: &[ArgType]| match check(args, 0, name) {
+        Ok(()) if is_date(&args[0].column_type) => {
+            Err(FunctionError::illegal_type(&args[0].column_type, name))
+        }
+        checked => checked.and_then(|()| moment_type(args, 1)),
+    };
+    ScalarFunction::new(name, 1..=2, rule, |call| {
+        let locals = Locals::new(call, 0, 1)?;
+        Ok(moments(call, |row| {
+            // Before the epoch a part of a second is cut towards it.
+            let cut = i64::from(locals.fraction(row) != 0 && locals.epoch(row) < 0);
+            locals.zone.first_at(SECONDS_PER_DAY + (locals.time(row) + cut).rem_euclid(SECONDS_PER_DAY))
+        }))
+    })
+}
+
 /// The result of rounding to a unit. `wide` keeps what Date and DateTime cannot hold, as `date_trunc` does.
 pub(super) fn interval_type(
     args: &[ArgType],
@@ -351,6 +370,11 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "toStartOfSecond(toDateTime64('2020-01-02 03:04:05.6', 3)) -> 2020-01-02 03:04:05.000",
         ),
     );
+    out.push(time_on_fixed_day().doc(
+        "toTimeWithFixedDate(t[, zone])",
+        "The time of a moment, on 1970-01-02.",
+        "toTimeWithFixedDate(toDateTime('2020-05-06 12:34:56', 'UTC')) -> 1970-01-02 12:34:56",
+    ));
     out.push(
         ScalarFunction::new("dateTrunc", 2..=3, trunc_type, |call| {
             let unit = Unit::parse(call.texts(0)?.get(0))

@@ -91,6 +91,39 @@ fn substring(name: &'static str, utf8: bool) -> ScalarFunction {
     })
 }
 
+/// So many bits from an offset, which is counted as of a text; zeros fill the last byte.
+fn bits_of(bytes: &[u8], offset: i64, length: Option<i64>) -> Vec<u8> {
+    let all = i64::try_from(bytes.len()).unwrap_or(i64::MAX).saturating_mul(8);
+    let start = if offset > 0 { offset - 1 } else { all.saturating_add(offset) };
+    let end = match length {
+        None => all,
+        Some(length) if length < 0 => all.saturating_add(length),
+        Some(length) => start.saturating_add(length).min(all),
+    };
+    let start = start.max(0);
+    if offset == 0 || start >= end {
+        return vec![];
+    }
+    let bit = |at: i64| match usize::try_from(at) {
+        Ok(place) if at < end => bytes[place / 8] >> (7 - place % 8) & 1,
+        _ => 0,
+    };
+    let byte = |first: i64| (first..first + 8).fold(0, |byte, at| byte << 1 | bit(at));
+    (start..end).step_by(8).map(byte).collect()
+}
+
+fn bit_slice() -> ScalarFunction {
+    ScalarFunction::new("bitSlice", 2..=3, text_and_numbers("bitSlice", 2), |call| {
+        let (texts, offsets) = (call.texts(0)?, call.ints(1)?);
+        let lengths = if call.args.len() > 2 { Some(call.ints(2)?) } else { None };
+        call.each_text(|row, out| {
+            let length = lengths.as_ref().map(|lengths| lengths.get(row));
+            raw_text::push(&bits_of(&texts.bytes(row), offsets.get(row), length), out);
+            Ok(())
+        })
+    })
+}
+
 fn end_part(name: &'static str, utf8: bool, left: bool) -> ScalarFunction {
     ScalarFunction::new(name, 2..=2, text_and_numbers(name, 1), move |call| {
         let (texts, counts) = (call.texts(0)?, call.ints(1)?);
@@ -196,6 +229,11 @@ fn parts() -> Vec<ScalarFunction> {
         "A part of text, from 1; a negative offset counts from the end.",
     );
     vec![
+        bit_slice().doc(
+            "bitSlice(text, offset[, length])",
+            "The bits from an offset, with zeros in the rest of the last byte; a negative offset or length counts from the end.",
+            "bin(bitSlice('Hello', 3, 6)) -> '00100000'",
+        ),
         substring("substring", false).any_case().aliases(&["substr", "mid", "byteSlice"]).doc(
             substring_doc.0,
             substring_doc.1,
