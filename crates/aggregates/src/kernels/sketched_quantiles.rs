@@ -83,12 +83,14 @@ impl Sketch {
             *store.entry(bucket).or_insert(0) += 1;
         }
         for store in [&sketch.negative, &sketch.positive] {
-            let (Some((first, _)), Some((last, _))) = (store.first_key_value(), store.last_key_value()) else {
+            let (Some((first, _)), Some((last, _))) = (store.first_key_value(), store.last_key_value())
+            else {
                 continue;
             };
             let buckets = last - first + 1;
             if buckets > BUCKETS_MAX {
-                let message = format!("the values are in a range of {buckets} buckets: at most {BUCKETS_MAX}");
+                let message =
+                    format!("the values are in a range of {buckets} buckets: at most {BUCKETS_MAX}");
                 return Err(FunctionError::new(ErrorCode::INCORRECT_DATA, message));
             }
         }
@@ -135,16 +137,18 @@ fn accuracy(parameters: Parameters<'_>) -> Result<f64, FunctionError> {
     if parameters.is_whole(0) {
         return Err(no_accuracy(of));
     }
-    if accuracy <= 0.0 || accuracy >= 1.0 || accuracy < ACCURACY_MIN {
-        let message =
-            format!("the relative accuracy of aggregate function {of} is {accuracy}: from {ACCURACY_MIN} to 1");
+    if !(ACCURACY_MIN..1.0).contains(&accuracy) {
+        let message = format!(
+            "the relative accuracy of aggregate function {of} is {accuracy}: from {ACCURACY_MIN} to 1"
+        );
         return Err(FunctionError::new(ErrorCode::BAD_ARGUMENTS, message));
     }
     Ok(accuracy)
 }
 
 fn no_accuracy(function: &str) -> FunctionError {
-    let message = format!("the first parameter of aggregate function {function} is its accuracy, such as 0.01");
+    let message =
+        format!("the first parameter of aggregate function {function} is its accuracy, such as 0.01");
     FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
 }
 

@@ -80,7 +80,11 @@ impl Way {
             return self.of_words(text, size);
         }
         if !self.utf8 {
-            return if text.len() < size { vec![hashed(text)] } else { text.windows(size).map(hashed).collect() };
+            return if text.len() < size {
+                vec![hashed(text)]
+            } else {
+                text.windows(size).map(hashed).collect()
+            };
         }
         let ends = characters(text);
         if ends.len() <= size {
@@ -96,7 +100,8 @@ impl Way {
             return vec![];
         }
         let joined = |words: &[(usize, usize)]| {
-            let rest = words.iter().fold(u32::MAX, |rest, (start, end)| self.behind(rest, &text[*start..*end]));
+            let rest =
+                words.iter().fold(u32::MAX, |rest, (start, end)| self.behind(rest, &text[*start..*end]));
             (u64::from(rest), &text[words[0].0..words[size - 1].1])
         };
         words.windows(size).map(joined).collect()
@@ -179,7 +184,8 @@ fn texts_of(hashes: usize) -> ColumnType {
 /// A constant from 1 to [`MOST`], such as the size of a shingle.
 fn number(args: &[ArgType], index: usize, name: &str, usual: usize) -> Result<usize, FunctionError> {
     let Some(arg) = args.get(index) else { return Ok(usual) };
-    let what = if index == 1 { "second argument (shingle size)" } else { "third argument (number of hashes)" };
+    let what =
+        if index == 1 { "second argument (shingle size)" } else { "third argument (number of hashes)" };
     let illegal = |wanted: &str| {
         let message = format!("the {what} of function {name} must be {wanted}");
         FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
@@ -383,7 +389,10 @@ mod tests {
     fn hashes_are_those_of_clickhouse() {
         let grams = Way { words: false, utf8: false, any_case: false };
         let of = |way: Way, text: &str| majority(&way.shingles(text.as_bytes(), 3));
-        assert_eq!([of(grams, ""), of(grams, "ab"), of(grams, "ClickHouse")], [u64::MAX, 492_689_097, 1_627_567_969]);
+        assert_eq!(
+            [of(grams, ""), of(grams, "ab"), of(grams, "ClickHouse")],
+            [u64::MAX, 492_689_097, 1_627_567_969]
+        );
         assert_eq!(of(Way { utf8: true, ..grams }, "abc"), 0);
         assert_eq!(of(Way { utf8: true, ..grams }, "abcd"), 3_841_129_639);
         assert_eq!(of(Way { any_case: true, ..grams }, "ClickHouse"), 562_180_645);
