@@ -9,8 +9,8 @@ use sql::lexer::constants::list_of;
 use sql::printer::label::{extract_function, label, trim_function};
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    BinaryOperator, CeilFloorKind, DictionaryField, Expr, Ident, Query, SelectItem, SetExpr, TableFactor,
-    UnaryOperator, Value,
+    BinaryOperator, CeilFloorKind, DictionaryField, Expr, GroupByExpr, Ident, Query, SelectItem, SetExpr,
+    TableFactor, UnaryOperator, Value,
 };
 
 use crate::Rewriter;
@@ -78,16 +78,36 @@ fn as_condition(expr: Expr) -> Expr {
     if is_condition(&expr) { expr } else { call(TRUTH, vec![expr]) }
 }
 
-/// Whether a query has rows, as a query of one value: the planner knows EXISTS in conditions only.
-pub(crate) fn any_row(query: Query) -> Result<Query> {
+/// Whether a query has rows, as a query of one value: the planner knows EXISTS in conditions only. One of constants counts its
+/// rows itself, so that its WHERE may name columns of the query around it.
+pub(crate) fn any_row(mut query: Query) -> Result<Query> {
+    let is_of_constants = is_of_constants(&query);
     let mut any = sql::parse_query("SELECT count() > 0 FROM (SELECT 1) AS t")?;
-    if let SetExpr::Select(select) = any.body.as_mut()
-        && let Some(TableFactor::Derived { subquery, .. }) =
-            select.from.first_mut().map(|from| &mut from.relation)
-    {
-        **subquery = query;
+    if let SetExpr::Select(counting) = any.body.as_mut() {
+        if is_of_constants && let SetExpr::Select(select) = query.body.as_mut() {
+            select.projection = std::mem::take(&mut counting.projection);
+            return Ok(query);
+        }
+        let from = counting.from.first_mut().map(|from| &mut from.relation);
+        if let Some(TableFactor::Derived { subquery, .. }) = from {
+            **subquery = query;
+        }
     }
     Ok(any)
+}
+
+/// Whether a query is `SELECT 1 FROM t WHERE ..`, as EXISTS is mostly asked.
+fn is_of_constants(query: &Query) -> bool {
+    let Query { with: None, order_by: None, limit_clause: None, fetch: None, settings: None, .. } = query
+    else {
+        return false;
+    };
+    let SetExpr::Select(select) = query.body.as_ref() else { return false };
+    let is_constant = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(Expr::Value(_)));
+    let is_ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(keys, modifiers)
+        if keys.is_empty() && modifiers.is_empty());
+    let is_bare = select.distinct.is_none() && select.having.is_none() && select.qualify.is_none();
+    is_bare && is_ungrouped && !select.from.is_empty() && select.projection.iter().all(is_constant)
 }
 
 impl Rewriter {
