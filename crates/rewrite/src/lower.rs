@@ -385,7 +385,11 @@ impl Rewriter {
                 args.extend(trim_characters.unwrap_or_default());
                 self.called(trim_function(trim_where), args)
             }
-            other => Err(SqlError::not_implemented(format!("expression {other}"))),
+            Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let args = [Some(expr), Some(overlay_what), Some(overlay_from), overlay_for];
+                self.called("overlay", args.into_iter().flatten().map(|arg| *arg).collect())
+            }
+            other => self.quantified(other),
         }
     }
 

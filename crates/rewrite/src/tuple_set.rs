@@ -54,6 +54,36 @@ impl Rewriter {
         Ok(Expr::Exists { subquery: Box::new(rows), negated })
     }
 
+    /// `x = ANY (SELECT ..)` as IN, `x > ALL (SELECT ..)` as a comparison with the largest of the rows, as ClickHouse has it.
+    pub(crate) fn quantified(&mut self, expr: Expr) -> Result<Expr> {
+        use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+        let (left, op, right, is_any) = match expr {
+            Expr::AnyOp { left, compare_op, right, is_some: _ } => (left, compare_op, *right, true),
+            Expr::AllOp { left, compare_op, right } => (left, compare_op, *right, false),
+            other => return Err(SqlError::not_implemented(format!("expression {other}"))),
+        };
+        let word = if is_any { "ANY" } else { "ALL" };
+        let Expr::Subquery(rows) = right else {
+            return Err(SqlError::not_implemented(format!("{word} of what is no query")));
+        };
+        let end = match (&op, is_any) {
+            (Eq, true) | (NotEq, false) => {
+                return self.value(Expr::InSubquery { expr: left, subquery: rows, negated: !is_any });
+            }
+            (Lt | LtEq, true) | (Gt | GtEq, false) => "max",
+            (Gt | GtEq, true) | (Lt | LtEq, false) => "min",
+            _ => return Err(SqlError::not_implemented(format!("{op} {word} of a query"))),
+        };
+        let mut ends = sql::parse_query(&format!("SELECT {end}(*) FROM (SELECT 1) AS rows_compared"))?;
+        if let SetExpr::Select(select) = ends.body.as_mut()
+            && let Some(TableFactor::Derived { subquery, .. }) =
+                select.from.first_mut().map(|from| &mut from.relation)
+        {
+            *subquery = rows;
+        }
+        self.value(operation(*left, op, Expr::Subquery(Box::new(ends))))
+    }
+
     /// `x IN (SELECT a, b ..)` of what may be a tuple.
     pub(crate) fn in_columns(
         &mut self,

@@ -102,6 +102,15 @@ fn special(checked: &Expr, depth: Depth) -> Result<()> {
             some(substring_from.as_deref(), depth)?;
             some(substring_for.as_deref(), depth)
         }
+        Expr::AnyOp { left, compare_op, right, is_some: _ } | Expr::AllOp { left, compare_op, right } => {
+            binary(compare_op)?;
+            both(left, right, depth)
+        }
+        Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+            both(expr, overlay_what, depth)?;
+            expression(overlay_from, depth)?;
+            some(overlay_for.as_deref(), depth)
+        }
         Expr::Trim { trim_where: _, trim_what, expr, trim_characters } => {
             some(trim_what.as_deref(), depth)?;
             all(trim_characters.as_deref().unwrap_or_default(), depth)?;
