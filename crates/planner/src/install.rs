@@ -46,6 +46,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
         .with_analyzer_rules(analyzer::rules::analyzer_rules())
         .with_optimizer_rules(optimizer_rules.collect())
         .with_optimizer_rule(Arc::new(analyzer::constant_rows::ConstantRows))
+        .with_optimizer_rule(Arc::new(analyzer::orderless::Orderless))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub(crate) mod lift;
 pub(crate) mod filled;
 pub(crate) mod bags;
 pub(crate) mod constant_rows;
+pub(crate) mod orderless;
 pub(crate) mod dependencies;
 pub(crate) mod outer_joins;
 pub(crate) mod counted;
