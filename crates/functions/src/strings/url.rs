@@ -11,40 +11,60 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
 
-/// `https` of `https://host/`.
+/// What a scheme and its `://` take at most, in bytes.
+const SCHEME_BYTES_MAX: usize = 16;
+
+/// `https` of `https://host/`, which is no more than a word, a colon and three bytes.
 fn protocol(url: &str) -> &str {
     let end = url.find(':').unwrap_or(0);
     let word = &url[..end];
-    let is_word = !word.is_empty()
-        && word.starts_with(|c: char| c.is_ascii_alphabetic())
+    let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
-    if is_word { word } else { "" }
+    if is_word && url.len() - end > 3 { word } else { "" }
 }
 
-/// What follows `//`, from the host on; `None` where the text starts with no host.
+/// What neither a scheme nor a host may have.
+pub(super) fn is_foreign(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'<' | b'>' | b'%' | b'{' | b'}' | b'|' | b'\\' | b'^' | b'~')
+        || matches!(byte, b'[' | b']' | b';' | b'=' | b'&')
+}
+
+/// What follows `//` or a scheme, from the host on; `None` where the text starts as no URL does.
 pub(super) fn after_scheme(url: &str) -> Option<&str> {
     if let Some(rest) = url.strip_prefix("//") {
         return Some(rest);
     }
-    let protocol = protocol(url);
-    url[protocol.len()..].strip_prefix("://").or(Some(url))
+    let bytes = url.as_bytes();
+    let end = bytes.len().min(SCHEME_BYTES_MAX);
+    let is_of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
+    // ClickHouse does not look at the first byte.
+    match (1..end).find(|at| !is_of_scheme(bytes[*at])) {
+        Some(at) if is_foreign(bytes[at]) => None,
+        Some(at) if bytes[at..end].starts_with(b"://") => Some(&url[at + 3..]),
+        _ => Some(url),
+    }
 }
 
-/// The host without user and port.
+/// The host without user and port. A dot of the user counts, and a colon ends it: a password hides the host.
 pub(super) fn domain(url: &str) -> &str {
     let Some(rest) = after_scheme(url) else { return "" };
-    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    if user.contains(':') {
-        // ClickHouse gives up on a password.
-        return "";
+    let (mut start, mut end, mut dot) = (0, rest.len(), None);
+    for (at, byte) in rest.bytes().enumerate() {
+        match byte {
+            b'.' => dot = Some(at),
+            b'@' => start = at + 1,
+            b':' | b'/' | b'?' | b'#' => {
+                end = at;
+                break;
+            }
+            byte if is_foreign(byte) => return "",
+            _ => {}
+        }
     }
-    let host = &host[..host.find(':').unwrap_or(host.len())];
-    let fits = host.chars().all(|c| {
-        !c.is_ascii_whitespace()
-            && !matches!(c, '<' | '>' | '{' | '}' | '|' | '\\' | '^' | '~' | '[' | ']' | ';' | '=' | '&')
-    });
-    if fits && host.contains('.') { host } else { "" }
+    match dot {
+        Some(dot) if start < end && dot + 1 < end => &rest[start..end],
+        _ => "",
+    }
 }
 
 pub(super) fn without_www(host: &str) -> &str {
@@ -57,12 +77,12 @@ fn top_level_domain(url: &str) -> &str {
     if last.starts_with(|c: char| c.is_ascii_digit()) || !host.contains('.') { "" } else { last }
 }
 
-/// From the slash after the host on.
+/// From the first slash on, or from the first one behind `//`.
 fn path_full(url: &str) -> &str {
-    let Some(rest) = after_scheme(url) else { return "" };
-    match rest.find(['/', '?', '#']) {
-        Some(at) if rest[at..].starts_with('/') => &rest[at..],
-        _ => "",
+    let Some(slash) = url.find('/') else { return "" };
+    match url[slash..].strip_prefix("//") {
+        Some(rest) => rest.find('/').map_or("", |at| &rest[at..]),
+        None => &url[slash..],
     }
 }
 
@@ -72,8 +92,8 @@ fn path(url: &str) -> &str {
 }
 
 fn query_string(url: &str) -> &str {
-    let before_fragment = &url[..url.find('#').unwrap_or(url.len())];
-    before_fragment.find('?').map_or("", |at| &before_fragment[at + 1..])
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    &query[..query.find('#').unwrap_or(query.len())]
 }
 
 fn fragment(url: &str) -> &str {
@@ -81,10 +101,10 @@ fn fragment(url: &str) -> &str {
 }
 
 fn query_and_fragment(url: &str) -> &str {
-    match url.find(['?', '#']) {
-        Some(at) if url[at..].starts_with('?') => &url[at + 1..],
-        Some(at) => &url[at..],
-        None => "",
+    match (url.split_once('?'), url.find('#')) {
+        (Some((_, query)), _) => query,
+        (None, Some(at)) => &url[at..],
+        (None, None) => "",
     }
 }
 
@@ -98,38 +118,59 @@ fn cut_query(url: &str, out: &mut String) {
     out.push_str(&url[fragment..]);
 }
 
+/// Where the host starts, behind `//` or a word of letters, a colon and `//`, and behind a user.
+fn www_start(url: &str) -> Option<usize> {
+    let from = match url.starts_with("//") {
+        true => 2,
+        false => {
+            let colon = protocol(url).len();
+            url.get(colon + 1..)?.starts_with("//").then_some(colon + 3)?
+        }
+    };
+    let authority = url[from..].split(['/', '?', '#']).next().unwrap_or("");
+    Some(authority.find('@').map_or(from, |at| from + at + 1))
+}
+
 fn cut_www(url: &str, out: &mut String) {
-    let host = domain(url);
-    let at = host.as_ptr().addr().wrapping_sub(url.as_ptr().addr());
-    if host.starts_with("www.") && !protocol(url).is_empty() {
-        out.push_str(&url[..at]);
-        out.push_str(&url[at + 4..]);
-    } else {
-        out.push_str(url);
+    match www_start(url) {
+        Some(at) if url[at..].starts_with("www.") && url.len() > at + 4 => {
+            out.push_str(&url[..at]);
+            out.push_str(&url[at + 4..]);
+        }
+        _ => out.push_str(url),
     }
 }
 
 /// `name=value` pairs of the query and, as ClickHouse does, of the fragment; a name without a value counts where another
-/// parameter follows.
+/// parameter follows. A value may have a `?`, as URLs in URLs do; in a name it starts another one.
 fn parameters(url: &str) -> impl Iterator<Item = &str> {
     let start = url.find(['?', '#']).map_or(url.len(), |at| at + 1);
     let mut rest = &url[start..];
     std::iter::from_fn(move || {
         while !rest.is_empty() {
-            let end = rest.find(['&', '?', '#']).unwrap_or(rest.len());
+            let end = rest.find(['&', '#']).unwrap_or(rest.len());
             let (pair, after) = rest.split_at(end);
             rest = after.get(1..).unwrap_or("");
-            if pair.contains('=') || !pair.is_empty() && after.starts_with('&') {
-                return Some(pair);
+            let name = &pair[..pair.find('=').unwrap_or(pair.len())];
+            if name.len() < pair.len() || !after.is_empty() {
+                return Some(&pair[name.rfind('?').map_or(0, |at| at + 1)..]);
             }
         }
         None
     })
 }
 
+/// The value behind `name=` at the start of the query or fragment or after `?`, `&` or `#`.
 fn parameter<'a>(url: &'a str, name: &str) -> &'a str {
-    let value = |pair: &'a str| pair.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
-    if name.is_empty() { "" } else { parameters(url).find_map(value).unwrap_or("") }
+    const BEFORE_NAMES: [char; 3] = ['?', '&', '#'];
+    let mut rest = url.find(['?', '#']).map_or("", |at| &url[at..]);
+    while let Some(at) = rest.find(BEFORE_NAMES).filter(|_| !name.is_empty()) {
+        rest = &rest[at + 1..];
+        if let Some(value) = rest.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+            return &value[..value.find(['&', '#']).unwrap_or(value.len())];
+        }
+    }
+    ""
 }
 
 pub(super) fn part(name: &'static str, part: fn(&str) -> &str) -> ScalarFunction {

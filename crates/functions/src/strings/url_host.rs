@@ -1,24 +1,31 @@
 //! More about hosts, and URLs as hierarchies.
 //!
-//! Invariant: a country's second level (`co.uk`, `com.tr`) counts as part of its top level where it is one of the usual
-//! words; ClickHouse has a list of them all.
+//! Invariant: a second level (`co.uk`, `com.tr`) counts as part of its top level where ClickHouse takes it for one.
+//! `second_levels.tsv` has a line for each top level, with all such words of two and three letters and the usual longer ones.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use arrow::array::{ArrayRef, StringViewBuilder};
 use arrow::datatypes::UInt16Type;
 use model::ColumnType;
 
-use super::url::{after_scheme, domain, part, without_www};
+use super::url::{after_scheme, domain, is_foreign, part, without_www};
 use crate::columns::container::{list_of, offsets_of};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::types::takes_text;
 
-/// Labels that stand for a kind of organisation before a country.
-const SECOND_LEVELS: [&str; 27] = [
-    "com", "co", "org", "net", "edu", "gov", "mil", "ac", "or", "ne", "go", "gob", "gouv", "nom", "sch",
-    "ltd", "plc", "info", "biz", "gen", "web", "art", "k12", "nhs", "police", "ad", "gr",
-];
+/// Second levels in order, by top level.
+static SECOND_LEVELS: LazyLock<BTreeMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
+    let lines = include_str!("second_levels.tsv").lines().filter_map(|line| line.split_once('\t'));
+    lines.map(|(top, words)| (top, words.split(' ').collect())).collect()
+});
+
+fn is_second_level(word: &str, top: &str) -> bool {
+    SECOND_LEVELS.get(top).is_some_and(|words| words.binary_search(&word).is_ok())
+}
 
 /// From the host's user on, with port.
 fn authority(url: &str) -> &str {
@@ -41,7 +48,7 @@ fn domain_rfc(url: &str) -> &str {
         return address.split_once(']').map_or("", |(address, _)| address);
     }
     let host = &host[..host.rfind(':').unwrap_or(host.len())];
-    if host.contains('.') { host } else { "" }
+    if host.contains('.') && !host.bytes().any(is_foreign) { host } else { "" }
 }
 
 fn top_level(host: &str) -> &str {
@@ -53,8 +60,7 @@ fn top_level(host: &str) -> &str {
 fn significant(host: &str) -> Option<(usize, usize)> {
     let top = host.rfind('.')?;
     let second = host[..top].rfind('.').map_or(0, |at| at + 1);
-    let is_country = host.len() - top - 1 == 2;
-    if !is_country || second == 0 || !SECOND_LEVELS.contains(&&host[second..top]) {
+    if second == 0 || !is_second_level(&host[second..top], &host[top + 1..]) {
         return Some((second, top));
     }
     let third = host[..second - 1].rfind('.').map_or(0, |at| at + 1);
@@ -66,8 +72,13 @@ fn first_significant(url: &str) -> &str {
     significant(host).map_or(host, |(start, end)| &host[start..end])
 }
 
+/// From the significant label on; nothing where that one is empty.
 fn cut_to(host: &str) -> &str {
-    significant(host).map_or(host, |(start, _)| &host[start..])
+    match significant(host) {
+        Some((start, end)) if start == end => "",
+        Some((start, _)) => &host[start..],
+        None => host,
+    }
 }
 
 /// What ends a level.
@@ -198,11 +209,7 @@ fn significant_functions() -> Vec<ScalarFunction> {
             "As firstSignificantSubdomain, hosts by RFC 3986.",
             "firstSignificantSubdomainRFC('http://a:b@news.example.com/') -> 'example'",
         ),
-        part("cutToFirstSignificantSubdomain", |url| {
-            let host = without_www(domain(url));
-            if host.contains('.') || host != domain(url) { cut_to(host) } else { "" }
-        })
-        .doc(
+        part("cutToFirstSignificantSubdomain", |url| cut_to(without_www(domain(url)))).doc(
             "cutToFirstSignificantSubdomain(url)",
             "The host from its significant label on.",
             "cutToFirstSignificantSubdomain('https://news.example.com.tr/') -> 'example.com.tr'",
