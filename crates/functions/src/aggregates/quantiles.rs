@@ -1,7 +1,7 @@
 //! Quantiles whose values have weights.
 //!
-//! Invariant: a weight is a number of rows. Values of weight 0 are passed over, except where the first value is asked for that
-//! reaches a level: level 0, and every level where there are no other weights, is reached by the smallest value.
+//! Invariant: a weight is a number of rows. Values of weight 0 have a place among the others, except where the rows are asked for
+//! that the weights stand for.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn ordered(group: &Group<'_>, way: Way) -> Result<(Vec<usize>, Vec<u64>), Functi
     let order = sort_to_indices(&group.call.arg(0)?.array, None, None)?;
     let places = order.values().iter().filter_map(|at| usize::try_from(*at).ok());
     let weighted = places.map(|at| (at, weights.value(at)));
-    Ok(weighted.filter(|(_, weight)| *weight > 0 || way == Way::Exact).unzip())
+    Ok(weighted.filter(|(_, weight)| *weight > 0 || way != Way::Spread).unzip())
 }
 
 /// The place of a value among the ordered ones.
@@ -74,17 +74,30 @@ fn exact(weights: &[u64], level: f64) -> usize {
     reached.unwrap_or(weights.len().saturating_sub(1))
 }
 
-fn interpolated(values: &[f64], weights: &[u64], level: f64) -> f64 {
-    let total: f64 = weights.iter().map(|weight| float(*weight)).sum();
+/// Equal values as one that has all their weight; the values are in order.
+fn joined(values: impl Iterator<Item = f64>, weights: &[u64]) -> Vec<(f64, f64)> {
+    let mut joined: Vec<(f64, f64)> = vec![];
+    for (value, weight) in values.zip(weights) {
+        match joined.last_mut().filter(|(last, _)| *last == value) {
+            Some((_, sum)) => *sum += float(*weight),
+            None => joined.push((value, float(*weight))),
+        }
+    }
+    joined
+}
+
+/// Between the two values nearest to the level, each of which stands in the middle of its weight.
+fn interpolated(weighted: &[(f64, f64)], level: f64) -> f64 {
+    let total: f64 = weighted.iter().map(|(_, weight)| *weight).sum();
     let mut sum = 0.0;
     let mut before: Option<(f64, f64)> = None;
-    for (value, weight) in values.iter().zip(weights) {
-        // A value stands in the middle of its weight.
-        let place = (sum + float(*weight) / 2.0) / total;
-        sum += float(*weight);
-        if place >= level {
+    for (value, weight) in weighted {
+        sum += weight;
+        let place = (sum - 0.5 * weight) / total;
+        // No weight at all has no places: the first value is at level 0, and the last one at all others.
+        if place >= level || total == 0.0 && level == 0.0 {
             return match before {
-                Some((low, at)) if place > at => low + (level - at) * (value - low) / (place - at),
+                Some((low, at)) if place > at => low + (value - low) / (place - at) * (level - at),
                 _ => *value,
             };
         }
@@ -126,10 +139,15 @@ fn pick(way: Way, group: &Group<'_>, element: &ColumnType) -> Result<ArrayRef, F
         return Ok(caster.column(&taken, &value.column_type, element)?);
     }
     let numbers = group.call.floats(0)?;
-    let values: Vec<f64> = places.iter().map(|at| numbers.get(*at)).collect();
-    let between = if way == Way::Spread { spread } else { interpolated };
-    let found = levels.iter().map(|level| between(&values, &weights, *level));
-    let found: ArrayRef = Arc::new(arrow::array::Float64Array::from_iter_values(found));
+    let values = places.iter().map(|at| numbers.get(*at));
+    let found: Vec<f64> = if way == Way::Spread {
+        let values: Vec<f64> = values.collect();
+        levels.iter().map(|level| spread(&values, &weights, *level)).collect()
+    } else {
+        let weighted = joined(values, &weights);
+        levels.iter().map(|level| interpolated(&weighted, *level)).collect()
+    };
+    let found: ArrayRef = Arc::new(arrow::array::Float64Array::from(found));
     Ok(caster.column(&found, &ColumnType::Float64, element)?)
 }
 
