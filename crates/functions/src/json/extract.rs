@@ -112,14 +112,20 @@ fn last_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError> 
             format!("the last argument of {name} is the name of a type, as a constant text"),
         )
     })?;
-    type_name::parse(&written).map_err(|error| FunctionError::new(ErrorCode::UNKNOWN_TYPE, error.to_string()))
+    parsed(&written)
+}
+
+fn parsed(written: &str) -> Result<ColumnType, FunctionError> {
+    type_name::parse(written).map_err(|error| FunctionError::new(ErrorCode::UNKNOWN_TYPE, error.to_string()))
 }
 
 fn extract(name: Name) -> ScalarFunction {
     let rule = move |args: &[ArgType]| last_type(args, name.name);
     ScalarFunction::new(name.name, 2..=usize::MAX, rule, move |call| {
-        let made = call.result_type;
-        extracted(call, name, made, call.args.len() - 1, true)
+        let last = call.args.len() - 1;
+        // Not the result's type: a document that may be NULL makes that one Nullable, and what does not convert stays the default.
+        let made = parsed(call.texts(last)?.get(0))?;
+        extracted(call, name, &made, last, true)
     })
 }
 
