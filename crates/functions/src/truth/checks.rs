@@ -24,9 +24,20 @@ fn throw_if(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
             Some(_) => call.texts(1)?.get(0).to_owned(),
             None => "Value passed to 'throwIf' function is non-zero".to_owned(),
         };
-        return Err(FunctionError::new(ErrorCode::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, message));
+        return Err(FunctionError::new(thrown_code(call)?, message));
     }
     call.each::<UInt8Type>(|_| Ok(0))
+}
+
+fn is_code(of: &ColumnType) -> bool {
+    matches!(of, ColumnType::Int8 | ColumnType::Int16 | ColumnType::Int32)
+}
+
+/// The third argument, where it can be a code.
+fn thrown_code(call: &Call<'_>) -> Result<ErrorCode, FunctionError> {
+    let given = if call.args.len() > 2 { u16::try_from(call.ints(2)?.get(0)).ok() } else { None };
+    let own = ErrorCode::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO;
+    Ok(given.filter(|code| *code > 0).map_or(own, ErrorCode::of))
 }
 
 fn type_of_name(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
@@ -69,16 +80,17 @@ fn stops() -> Vec<ScalarFunction> {
         ScalarFunction::new(
             "throwIf",
             1..=3,
-            |args| match &args[0].column_type {
-                flag if flag.is_number() || *flag == ColumnType::Bool => Ok(ColumnType::UInt8),
-                other => Err(FunctionError::illegal_type(other, "throwIf")),
+            |args| match (&args[0].column_type, args.get(2).map(|code| &code.column_type)) {
+                (_, Some(code)) if !is_code(code) => Err(FunctionError::illegal_type(code, "throwIf")),
+                (flag, _) if flag.is_number() || *flag == ColumnType::Bool => Ok(ColumnType::UInt8),
+                (other, _) => Err(FunctionError::illegal_type(other, "throwIf")),
             },
             throw_if,
         )
         .volatile()
         .doc(
-            "throwIf(x[, message])",
-            "Stops the query with error 395 where x is not 0.",
+            "throwIf(x[, message[, code]])",
+            "Stops the query where x is not 0, with a code of an error; without it, with 395.",
             "throwIf(0) -> 0",
         ),
         ScalarFunction::new(
