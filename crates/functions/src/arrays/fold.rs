@@ -50,10 +50,21 @@ fn flag_type(args: &[ArgType], name: &str) -> Result<(), FunctionError> {
     }
 }
 
+/// What 128 bits hold of a Decimal, and 256.
+const NARROW_DIGITS_MAX: u8 = 38;
+const WIDE_DIGITS_MAX: u8 = 76;
+
+fn is_wide_decimal(of: &ColumnType) -> bool {
+    matches!(of, ColumnType::Decimal { precision, .. } if *precision > NARROW_DIGITS_MAX)
+}
+
 fn sum_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let element = addend_type(args, "arraySum")?;
     match (&element, integer_shape(&element)) {
-        (ColumnType::Decimal { scale, .. }, _) => Ok(ColumnType::Decimal { precision: 38, scale: *scale }),
+        (ColumnType::Decimal { precision, scale }, _) => {
+            let precision = if *precision > NARROW_DIGITS_MAX { WIDE_DIGITS_MAX } else { NARROW_DIGITS_MAX };
+            Ok(ColumnType::Decimal { precision, scale: *scale })
+        }
         (wide, _) if wide.is_wide_integer() => Ok(element),
         (_, Some((_, true))) => Ok(ColumnType::Int64),
         (_, Some((_, false))) => Ok(ColumnType::UInt64),
@@ -94,6 +105,9 @@ fn sum(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     match result {
         ColumnType::Float64 => total!(Float64Type),
         ColumnType::Int64 => total!(Int64Type),
+        wide if is_wide_decimal(wide) => {
+            Ok(typed(total!(Decimal256Type)?.as_primitive::<Decimal256Type>().clone(), result))
+        }
         ColumnType::Decimal { .. } => {
             Ok(typed(total!(Decimal128Type)?.as_primitive::<Decimal128Type>().clone(), result))
         }
@@ -181,18 +195,27 @@ fn running_sum(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         lengths.push(own.len());
         places.push(own);
     }
-    let sums: ArrayRef = with_number!(&**element, T => {
-        let values = values.as_primitive::<T>();
-        let mut out: Vec<<T as ArrowPrimitiveType>::Native> = Vec::new();
-        for own in places {
-            let mut sum = Default::default();
-            for at in own {
-                sum = values.value(at).add_wrapping(sum);
-                out.push(sum);
+    macro_rules! run {
+        ($t:ty) => {{
+            let values = values.as_primitive::<$t>();
+            let mut out: Vec<<$t as ArrowPrimitiveType>::Native> = Vec::new();
+            for own in places {
+                let mut sum = Default::default();
+                for at in own {
+                    sum = values.value(at).add_wrapping(sum);
+                    out.push(sum);
+                }
             }
-        }
-        Arc::new(arrow::array::PrimitiveArray::<T>::from_iter_values(out))
-    }, else return Err(FunctionError::illegal_type(element, "arrayCumSum")));
+            arrow::array::PrimitiveArray::<$t>::from_iter_values(out)
+        }};
+    }
+    let sums: ArrayRef = match &**element {
+        wide if is_wide_decimal(wide) => typed(run!(Decimal256Type), element),
+        ColumnType::Decimal { .. } => typed(run!(Decimal128Type), element),
+        number => with_number!(number, T => {
+            Arc::new(run!(T)) as ArrayRef
+        }, else return Err(FunctionError::illegal_type(element, "arrayCumSum"))),
+    };
     Ok(list_of(element, offsets_of(lengths), sums, None)?)
 }
 
@@ -293,6 +316,9 @@ fn running_positive(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         ColumnType::Float64 => run!(Float64Type),
         ColumnType::Int64 => run!(Int64Type),
         ColumnType::UInt64 => run!(UInt64Type),
+        wide if is_wide_decimal(wide) => {
+            typed(run!(Decimal256Type).as_primitive::<Decimal256Type>().clone(), element)
+        }
         ColumnType::Decimal { .. } => {
             typed(run!(Decimal128Type).as_primitive::<Decimal128Type>().clone(), element)
         }
