@@ -193,8 +193,16 @@ fn from_arrays_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         [
             ArgType { column_type: ColumnType::Array(key), .. },
             ArgType { column_type: ColumnType::Array(value), .. },
-        ] => Ok(ColumnType::Map(key.clone(), value.clone())),
+        ] => Ok(ColumnType::Map(Box::new(key_of(key)), value.clone())),
         _ => Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, "mapFromArrays takes two arrays")),
+    }
+}
+
+/// The type of keys that may be NULL by their type and are not.
+fn key_of(element: &ColumnType) -> ColumnType {
+    match element {
+        ColumnType::LowCardinality(inner) => ColumnType::LowCardinality(Box::new(inner.value_type().clone())),
+        other => other.value_type().clone(),
     }
 }
 
@@ -218,8 +226,11 @@ fn from_arrays(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         value_places.extend(own_values.map(u64_of));
     }
     let taken_keys = take(keys.values(), &UInt64Array::from(key_places), None)?;
+    if taken_keys.logical_null_count() > 0 {
+        return Err(FunctionError::bad_argument("the keys of mapFromArrays must not be NULL"));
+    }
     let taken_values = take(values.values(), &UInt64Array::from(value_places), None)?;
-    Ok(map_of(&keys.element, &values.element, offsets_of(lengths), taken_keys, taken_values, None)?)
+    Ok(map_of(&key_of(&keys.element), &values.element, offsets_of(lengths), taken_keys, taken_values, None)?)
 }
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
