@@ -277,6 +277,8 @@ pub struct CreateTable {
     /// What stood in the engine's parentheses, as an engine outside takes it.
     pub engine_arguments: EngineArguments,
     pub partition_by: Vec<ast::Expr>,
+    /// `PARTITION BY tuple()` is written.
+    pub unpartitioned: bool,
     /// `None`: not written. `Some(vec![])`: `tuple()`.
     pub order_by: Option<Vec<ast::Expr>>,
     pub primary_key: Option<Vec<ast::Expr>>,

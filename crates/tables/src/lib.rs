@@ -3,6 +3,7 @@
 //! Invariant: a row that comes into a table went through `conform`. Must not know: sessions, statements.
 
 pub mod checks;
+pub mod clauses;
 pub mod memory;
 pub mod temporary;
 pub mod row_expr;

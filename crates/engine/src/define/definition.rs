@@ -7,18 +7,16 @@ use std::sync::Arc;
 use boundary::error::{Error, ErrorKind};
 use host::Host;
 use model::{
-    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, KeptClause, MergeMode, TableDef,
-    TableEngine, TableId, TableSettings,
+    ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, MergeMode, TableDef, TableEngine, TableId,
+    TableSettings,
 };
 use sql::definition::constraints::stored_constraint;
 use sql::definition::mode::merge_mode;
 use sql::definition::nested::flattened;
 use sql::definition::ttl;
-use sql::{
-    ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, TableName,
-    WRITTEN_PRIMARY_KEY,
-};
+use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, TableName};
 use tables::checks::check_new;
+use tables::clauses::{TTL, copy_keys, kept, primary_key_length, sampled, without_keys};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
@@ -38,6 +36,11 @@ pub(crate) async fn definition(
 ) -> Result<TableDef, Error> {
     if let Some(like) = copied(execution, create) {
         let like = execution.table(like)?;
+        if create.engine.is_none() && like.def.engine == TableEngine::View {
+            let message = format!("cannot CREATE a table AS {}, it is a view", like.def.name);
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message)
+                .with_hint("ENGINE says where the rows of a table with its columns are to be"));
+        }
         return copy_definition(&services.host, execution, create, &like.def, database);
     }
     let specs = match create.engine {
@@ -151,23 +154,6 @@ fn default_engine(settings: &Settings, create: &CreateTable) -> Result<TableEngi
     }
 }
 
-fn kept(create: &CreateTable, engine: TableEngine, sampled: Option<KeptClause>) -> Vec<KeptClause> {
-    let clause = |(keyword, text): &(String, String)| KeptClause {
-        keyword: keyword.as_str().into(),
-        text: text.as_str().into(),
-    };
-    let is_keyed = create.primary_key.is_some() && engine == TableEngine::MergeTree;
-    let primary = is_keyed.then(|| KeptClause { keyword: WRITTEN_PRIMARY_KEY.into(), text: "".into() });
-    sampled.into_iter().chain(primary).chain(create.kept.iter().map(clause)).collect()
-}
-
-/// SAMPLE BY, of columns that there are.
-fn sampled(create: &CreateTable, columns: &[ColumnDef]) -> Result<Option<KeptClause>, Error> {
-    let Some(expression) = &create.sample_by else { return Ok(None) };
-    sql::stored_expr(expression, columns)?;
-    Ok(Some(KeptClause { keyword: "SAMPLE BY".into(), text: sql::printed(expression).into() }))
-}
-
 /// Whether its rows are those of other tables.
 fn passes_on(engine: TableEngine) -> bool {
     engine == TableEngine::Merge || engine.names_another()
@@ -220,6 +206,7 @@ fn table_settings(
     Ok(written.map(kept).collect())
 }
 
+/// The other table's, with what is written here. Behind an ENGINE of its own only columns and keys are the other's.
 fn copy_definition(
     host: &Host,
     execution: &Execution,
@@ -237,40 +224,19 @@ fn copy_definition(
     // There are no rows of older columns.
     def.schema_version = 1;
     // The rows of a view are nowhere: a table like it has its columns and nothing else.
-    let is_view = like.engine == TableEngine::View;
-    def.engine = create.engine.unwrap_or(if is_view { TableEngine::MergeTree } else { like.engine });
-    if is_view {
+    def.engine = create.engine.unwrap_or(like.engine);
+    if like.engine == TableEngine::View {
         (def.engine_arguments, def.kept) = (EngineArguments::default(), Vec::new());
     }
     if create.engine.is_some() {
         def.engine_arguments = engine_arguments(execution, create, &def.columns)?;
-    }
-    if def.engine != TableEngine::MergeTree {
-        def.kept.clear();
-    }
-    if def.engine.is_external() != like.engine.is_external() {
-        // Settings of the one mean nothing to the other.
         def.settings.clear();
+        def.kept.retain(|clause| clause.keyword.as_ref() != TTL);
     }
-    // A key is of what is there to be sorted.
-    let stored_columns: Vec<_> = def.stored_columns().cloned().collect();
-    let stored = |expressions: &[sql::Expr]| -> Result<Vec<Arc<str>>, Error> {
-        let text =
-            |expression| sql::stored_expr(expression, &stored_columns).map(Arc::from).map_err(Error::from);
-        expressions.iter().map(text).collect()
-    };
-    if let Some(order_by) = &create.order_by {
-        let order_by = stored(order_by)?;
-        def.primary_key_len = u32::try_from(order_by.len()).unwrap_or(u32::MAX);
-        def.order_by = order_by;
-        def.kept.retain(|clause| clause.keyword.as_ref() != WRITTEN_PRIMARY_KEY);
-    }
-    if !create.partition_by.is_empty() {
-        def.partition_by = stored(&create.partition_by)?;
-    }
-    if def.engine != TableEngine::MergeTree {
-        let by = if def.engine.is_external() { std::mem::take(&mut def.partition_by) } else { Vec::new() };
-        (def.order_by, def.partition_by, def.primary_key_len) = (Vec::new(), by, 0);
+    if def.engine == TableEngine::MergeTree {
+        copy_keys(&mut def, create, like)?;
+    } else {
+        without_keys(&mut def, create)?;
     }
     if create.engine.is_some() {
         def.mode = MergeMode::Plain;
@@ -282,14 +248,6 @@ fn copy_definition(
 
 fn random_bytes(host: &Host) -> [u8; 16] {
     host::random::uuid_bytes(host.random.as_ref())
-}
-
-fn primary_key_length(order_by: &[Arc<str>], primary: Option<&[Arc<str>]>) -> Result<u32, Error> {
-    let Some(primary) = primary else { return Ok(u32::try_from(order_by.len()).unwrap_or(u32::MAX)) };
-    if order_by.starts_with(primary) {
-        return Ok(u32::try_from(primary.len()).unwrap_or(u32::MAX));
-    }
-    Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, "PRIMARY KEY must be a prefix of ORDER BY"))
 }
 
 fn has_no_columns(create: &CreateTable) -> bool {

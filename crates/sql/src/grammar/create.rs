@@ -138,6 +138,7 @@ fn blank(name: TableName) -> CreateTable {
         engine: None,
         engine_arguments: EngineArguments::default(),
         partition_by: vec![],
+        unpartitioned: false,
         order_by: None,
         primary_key: None,
         sample_by: None,
@@ -157,8 +158,9 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
         once(head, table.engine.is_some(), "ENGINE")?;
         engine::read(head, table)?;
     } else if head.words(&["PARTITION", "BY"]) {
-        once(head, !table.partition_by.is_empty(), "PARTITION BY")?;
+        once(head, !table.partition_by.is_empty() || table.unpartitioned, "PARTITION BY")?;
         table.partition_by = head.key()?;
+        table.unpartitioned = table.partition_by.is_empty();
     } else if head.words(&["ORDER", "BY"]) {
         once(head, table.order_by.is_some(), "ORDER BY")?;
         table.order_by = Some(head.key()?);

@@ -340,13 +340,11 @@ pub(crate) fn no_sampling() -> SqlError {
 
 /// Of a MergeTree table.
 fn check_keys(table: &mut CreateTable) -> Result<()> {
-    if table.order_by.is_none() {
+    // One like another takes what is not written from there.
+    if table.order_by.is_none() && !matches!(table.source, CreateSource::Table(_)) {
         // The key that is written serves as both; without any rows keep their insertion order.
         table.order_by = table.primary_key.clone();
-        if table.order_by.is_none()
-            && table.engine.is_some()
-            && !matches!(table.source, CreateSource::Table(_))
-        {
+        if table.order_by.is_none() && table.engine.is_some() {
             let message = format!(
                 "table \"{}\" needs ORDER BY: ORDER BY tuple() keeps the order of insertion",
                 table.name
