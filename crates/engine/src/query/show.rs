@@ -99,42 +99,8 @@ fn is_view(def: &TableDef) -> bool {
     matches!(def.engine, TableEngine::View | TableEngine::MaterializedView)
 }
 
-/// The one index that there is, the primary key, in MySQL's columns.
 fn show_index(execution: &Execution, name: &TableName) -> Result<Rows, Error> {
-    const COLUMNS: &[(&str, &str)] = &[
-        ("table", "String"),
-        ("non_unique", "UInt8"),
-        ("key_name", "String"),
-        ("seq_in_index", "UInt64"),
-        ("pk_col", "String"),
-        ("collation", "Nullable(String)"),
-        ("cardinality", "UInt8"),
-        ("sub_part", "Nullable(String)"),
-        ("packed", "Nullable(String)"),
-        ("null", "Nullable(String)"),
-        ("index_type", "String"),
-        ("comment", "String"),
-        ("index_comment", "String"),
-        ("visible", "String"),
-        ("expression", "String"),
-    ];
-    let table = execution.table(name)?;
-    let primary = &table.def.order_by[..table.def.order_by.len().min(table.def.primary_key_len as usize)];
-    let batch = tables::system_rows::rows::batch(COLUMNS, |rows| {
-        for (place, key) in primary.iter().enumerate() {
-            rows.push_some([
-                ("table", table.def.name.to_string().into()),
-                ("non_unique", true.into()),
-                ("key_name", "PRIMARY".into()),
-                ("seq_in_index", (place + 1).into()),
-                ("pk_col", sql::display_expression(key, &table.def).into()),
-                ("collation", "A".into()),
-                ("index_type", "PRIMARY".into()),
-                ("visible", "YES".into()),
-            ])?;
-        }
-        Ok(())
-    })?;
+    let batch = tables::system_rows::kept::shown_indexes(&execution.table(name)?.def)?;
     Ok(Rows::of(batch.schema(), vec![batch]))
 }
 
