@@ -36,6 +36,7 @@ pub use lookup::documentation::{DocumentedFunction, documented_functions};
 pub use lookup::refused::of_function;
 pub use scalar::join_get::{AskedTable, AskedTables, functions_over};
 pub use scalar::lookup::{Lookup, LookupBuilder};
+pub use scalar::normalized::normalized_query_hash;
 pub use scalar::prewhere::prewhere_of;
 pub use session::{QueryRules, session_time_zone, with_query_rules, with_session_values};
 pub use shown::lines_of_plan;

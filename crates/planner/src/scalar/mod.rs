@@ -5,7 +5,7 @@
 
 pub(crate) mod preimage;
 pub(crate) mod call_name;
-mod normalized;
+pub(crate) mod normalized;
 pub(crate) mod format_query;
 pub(crate) mod lookup;
 pub(crate) mod join_get;

@@ -135,6 +135,15 @@ fn normalized(text: &str, keep_names: bool, marks: &Marks) -> String {
     out
 }
 
+/// What `normalizedQueryHash` says of a query.
+pub fn normalized_query_hash(query: &str) -> u64 {
+    hash(query, false)
+}
+
+fn hash(query: &str, keep_names: bool) -> u64 {
+    sip_hash_64(normalized(query, keep_names, &HASHED).as_bytes())
+}
+
 fn texts(call: &Call<'_>) -> Result<StringViewArray, FunctionError> {
     let Some(query) = call.args.first() else {
         return Err(FunctionError::new(ErrorCode::LOGICAL_ERROR, "a call without its argument"));
@@ -155,9 +164,7 @@ fn function(name: &'static str, keep_names: bool, is_hash: bool) -> ScalarFuncti
         let texts = texts(call)?;
         let texts = texts.iter().map(Option::unwrap_or_default);
         let made: ArrayRef = match is_hash {
-            true => Arc::new(UInt64Array::from_iter_values(
-                texts.map(|text| sip_hash_64(normalized(text, keep_names, &HASHED).as_bytes())),
-            )),
+            true => Arc::new(UInt64Array::from_iter_values(texts.map(|text| hash(text, keep_names)))),
             false => Arc::new(StringViewArray::from_iter_values(
                 texts.map(|text| normalized(text, keep_names, &SHOWN)),
             )),

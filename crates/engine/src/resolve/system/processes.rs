@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use boundary::request::Caller;
+use planner::normalized_query_hash;
 
 use super::SystemTable;
 use ::tables::system_rows::rows::{Cell, Columns};
@@ -42,6 +43,7 @@ pub(super) const COLUMNS: &Columns = &[
     ("memory_usage", "Int64"),
     ("peak_memory_usage", "Int64"),
     ("query", "String"),
+    ("normalized_query_hash", "UInt64"),
     ("query_kind", "String"),
     ("thread_ids", "Array(UInt64)"),
     ("peak_threads_usage", "UInt64"),
@@ -116,6 +118,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
                 ("written_bytes", progress.written_bytes().into()),
                 ("memory_usage", process.memory.used().into()),
                 ("peak_memory_usage", process.memory.peak().into()),
+                ("normalized_query_hash", normalized_query_hash(&process.query).into()),
                 ("query", process.query.into()),
                 ("query_kind", process.kind.into()),
                 ("Settings", Cell::settings(settings)),

@@ -5,6 +5,7 @@ use boundary::ledgers::processes::LoggedQuery;
 use boundary::progress::QueryProgress;
 use model::ErrorCode;
 use model::saturating::{micros_of, millis_of};
+use planner::normalized_query_hash;
 
 use super::SystemTable;
 use super::processes::{HTTP_METHOD, INTERFACE, address, http_method, interface};
@@ -34,6 +35,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("current_database", "String"),
         ("query", "String"),
         ("formatted_query", "String"),
+        ("normalized_query_hash", "UInt64"),
         ("query_kind", "String"),
         ("databases", "Array(String)"),
         ("tables", "Array(String)"),
@@ -106,6 +108,7 @@ fn push_entry(rows: &mut RowBuilder, entry: LoggedQuery, host_name: &str) -> Res
         ("result_rows", entry.result_rows.into()),
         ("memory_usage", entry.memory_peak.into()),
         ("current_database", process.database.into()),
+        ("normalized_query_hash", normalized_query_hash(&process.query).into()),
         ("query", process.query.into()),
         ("query_kind", process.kind.into()),
         ("databases", databases.into()),
