@@ -6,8 +6,10 @@ use boundary::error::Error;
 use catalog::TableState;
 use mergetree::memtable::{batches_between, inline_runs};
 use mergetree::write::partition::split;
+use model::PartitionValue;
 use model::saturating::u64_of;
 
+use super::partitions::{Partitions, Span};
 use crate::stored::Tables;
 
 /// What `part_type` says of them.
@@ -15,7 +17,8 @@ pub(super) const PART_TYPE: &str = "Log";
 
 /// The rows of one partition.
 pub(super) struct InLog {
-    pub partition: String,
+    pub partition: PartitionValue,
+    pub span: Span,
     pub rows: u64,
     /// Their share of the bytes of all.
     pub bytes: u64,
@@ -25,12 +28,16 @@ pub(super) struct InLog {
 
 impl InLog {
     pub(super) fn name(&self) -> String {
-        format!("{}_{}_{}_0", self.partition, self.min_block, self.max_block)
+        format!("{}_{}_{}_0", self.partition.name(), self.min_block, self.max_block)
     }
 }
 
 /// By partition, and by what lies between parts: no part covers another's block numbers.
-pub(super) fn in_log(tables: &Tables, table: &TableState) -> Result<Vec<InLog>, Error> {
+pub(super) fn in_log(
+    tables: &Tables,
+    table: &TableState,
+    partitions: &Partitions,
+) -> Result<Vec<InLog>, Error> {
     if table.inline_count() == 0 || !table.def.engine.keeps_parts() {
         return Ok(Vec::new());
     }
@@ -39,10 +46,12 @@ pub(super) fn in_log(tables: &Tables, table: &TableState) -> Result<Vec<InLog>, 
     for run in inline_runs(table) {
         let batches = batches_between(table, &handle.keys.evolution, run.first..run.last + 1)?;
         for piece in split(&handle, &batches, 0)? {
+            let span = partitions.span_of_rows(&batches, piece.rows.as_deref());
             let rows = piece.rows.map_or(run.rows, |rows| u64_of(rows.len()));
             let share = u128::from(run.bytes) * u128::from(rows) / u128::from(run.rows.max(1));
             found.push(InLog {
-                partition: piece.partition.name().to_owned(),
+                partition: piece.partition,
+                span,
                 rows,
                 bytes: u64::try_from(share).unwrap_or(u64::MAX),
                 min_block: run.first,

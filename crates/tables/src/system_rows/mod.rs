@@ -11,6 +11,7 @@ pub mod information_schema;
 pub mod unfilled;
 pub mod shown_default;
 pub mod kept;
+mod partitions;
 pub mod in_log;
 pub mod parts;
 pub mod parts_columns;

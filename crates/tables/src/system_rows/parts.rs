@@ -6,6 +6,7 @@ use model::{PartDescriptor, SortOrder, TableDef};
 use parts::PartStore;
 
 use super::in_log::{InLog, PART_TYPE, in_log};
+use super::partitions::Partitions;
 use super::rows::{Cell, Columns, RowBuilder};
 use crate::stored::Tables;
 
@@ -50,21 +51,27 @@ pub const COLUMNS: &Columns = &[
     ("last_checked", "Nullable(DateTime('UTC'))"),
     ("is_broken", "UInt8"),
     ("exception", "String"),
+    ("min_date", "Date"),
+    ("max_date", "Date"),
+    ("min_time", "DateTime"),
+    ("max_time", "DateTime"),
 ];
 
 pub fn fill(parts: &Parts<'_>, rows: &mut RowBuilder) -> Result<(), Error> {
     let (store, snapshot) = (parts.store, parts.snapshot);
     for database in snapshot.databases() {
         for table in snapshot.tables(database.id) {
+            let partitions = Partitions::of(parts.tables, table)?;
+            let names: (&str, &Partitions) = (&database.name, &partitions);
             for part in table.parts() {
-                push_part(store, rows, &database.name, &table.def, part, Cell::Null)?;
+                push_part(store, rows, names, &table.def, part, Cell::Null)?;
             }
-            for part in in_log(parts.tables, table)? {
-                push_in_log(parts.now_ms, rows, &database.name, &table.def, &part)?;
+            for part in in_log(parts.tables, table, &partitions)? {
+                push_in_log(parts.now_ms, rows, names, &table.def, &part)?;
             }
             for removed in table.outdated() {
                 let removed_at = Cell::Time(removed.removed_ms);
-                push_part(store, rows, &database.name, &table.def, &removed.descriptor, removed_at)?;
+                push_part(store, rows, names, &table.def, &removed.descriptor, removed_at)?;
             }
         }
     }
@@ -74,12 +81,13 @@ pub fn fill(parts: &Parts<'_>, rows: &mut RowBuilder) -> Result<(), Error> {
 fn push_in_log(
     now_ms: u64,
     rows: &mut RowBuilder,
-    database: &str,
+    (database, partitions): (&str, &Partitions),
     def: &TableDef,
     part: &InLog,
 ) -> Result<(), Error> {
+    let [min_date, max_date, min_time, max_time] = part.span.cells();
     rows.push_some([
-        ("partition", part.partition.as_str().into()),
+        ("partition", partitions.text(&part.partition).into()),
         ("name", part.name().into()),
         ("part_type", PART_TYPE.into()),
         ("active", true.into()),
@@ -88,28 +96,33 @@ fn push_in_log(
         ("data_compressed_bytes", part.bytes.into()),
         ("data_uncompressed_bytes", part.bytes.into()),
         ("modification_time", Cell::Time(now_ms)),
-        ("partition_id", part.partition.as_str().into()),
+        ("partition_id", part.partition.name().into()),
         ("min_block_number", part.min_block.into()),
         ("max_block_number", part.max_block.into()),
         ("database", database.into()),
         ("table", def.name.to_string().into()),
         ("engine", "MergeTree".into()),
         ("disk_name", DISK.into()),
+        ("min_date", min_date),
+        ("max_date", max_date),
+        ("min_time", min_time),
+        ("max_time", max_time),
     ])
 }
 
 fn push_part(
     store: &PartStore,
     rows: &mut RowBuilder,
-    database: &str,
+    (database, partitions): (&str, &Partitions),
     def: &TableDef,
     part: &PartDescriptor,
     removed_at: Cell,
 ) -> Result<(), Error> {
     let active = matches!(removed_at, Cell::Null);
+    let [min_date, max_date, min_time, max_time] = partitions.span_of_part(part).cells();
     let (checked_ms, damage) = store.health().of(part);
     rows.push([
-        part.partition.name().into(),
+        partitions.text(&part.partition).into(),
         part.name().into(),
         part.id.to_string().into(),
         "Parquet".into(),
@@ -138,6 +151,10 @@ fn push_part(
         checked_ms.map_or(Cell::Null, Cell::Time),
         damage.is_some().into(),
         damage.map_or_else(String::new, |damage| damage.to_string()).into(),
+        min_date,
+        max_date,
+        min_time,
+        max_time,
     ])
 }
 

@@ -6,6 +6,7 @@ use model::{PartDescriptor, TableDef};
 use parts::PartStore;
 
 use super::in_log::{InLog, PART_TYPE, in_log};
+use super::partitions::Partitions;
 use super::parts::{DISK, Parts};
 use super::rows::{Cell, Columns, RowBuilder};
 use super::shown_default::default_of;
@@ -37,27 +38,39 @@ pub const COLUMNS: &Columns = &[
     ("column_position", "UInt64"),
     ("default_kind", "String"),
     ("default_expression", "String"),
+    ("min_date", "Date"),
+    ("max_date", "Date"),
+    ("min_time", "DateTime"),
+    ("max_time", "DateTime"),
 ];
 
 pub fn fill(parts: &Parts<'_>, rows: &mut RowBuilder) -> Result<(), Error> {
     for database in parts.snapshot.databases() {
         for table in parts.snapshot.tables(database.id) {
+            let partitions = Partitions::of(parts.tables, table)?;
+            let names: (&str, &Partitions) = (&database.name, &partitions);
             for part in table.parts() {
                 let then = table.definition_of(part.schema_version);
-                push(rows, parts.store, &database.name, then.as_ref().unwrap_or(&table.def), part)?;
+                push(rows, parts.store, names, then.as_ref().unwrap_or(&table.def), part)?;
             }
-            for part in in_log(parts.tables, table)? {
-                push_in_log(rows, &database.name, &table.def, &part)?;
+            for part in in_log(parts.tables, table, &partitions)? {
+                push_in_log(rows, names, &table.def, &part)?;
             }
         }
     }
     Ok(())
 }
 
-fn push_in_log(rows: &mut RowBuilder, database: &str, def: &TableDef, part: &InLog) -> Result<(), Error> {
+fn push_in_log(
+    rows: &mut RowBuilder,
+    (database, partitions): (&str, &Partitions),
+    def: &TableDef,
+    part: &InLog,
+) -> Result<(), Error> {
+    let [min_date, max_date, min_time, max_time] = part.span.cells();
     for (position, column) in def.stored_columns().enumerate() {
         rows.push_some([
-            ("partition", part.partition.as_str().into()),
+            ("partition", partitions.text(&part.partition).into()),
             ("name", part.name().into()),
             ("part_name", part.name().into()),
             ("part_type", PART_TYPE.into()),
@@ -65,7 +78,7 @@ fn push_in_log(rows: &mut RowBuilder, database: &str, def: &TableDef, part: &InL
             ("rows", part.rows.into()),
             ("bytes_on_disk", part.bytes.into()),
             ("bytes", part.bytes.into()),
-            ("partition_id", part.partition.as_str().into()),
+            ("partition_id", part.partition.name().into()),
             ("database", database.into()),
             ("table", def.name.to_string().into()),
             ("engine", "MergeTree".into()),
@@ -73,6 +86,10 @@ fn push_in_log(rows: &mut RowBuilder, database: &str, def: &TableDef, part: &InL
             ("column", column.name.to_string().into()),
             ("type", column.column_type.to_string().into()),
             ("column_position", (position + 1).into()),
+            ("min_date", min_date.clone()),
+            ("max_date", max_date.clone()),
+            ("min_time", min_time.clone()),
+            ("max_time", max_time.clone()),
         ])?;
     }
     Ok(())
@@ -81,14 +98,15 @@ fn push_in_log(rows: &mut RowBuilder, database: &str, def: &TableDef, part: &InL
 fn push(
     rows: &mut RowBuilder,
     store: &PartStore,
-    database: &str,
+    (database, partitions): (&str, &Partitions),
     def: &TableDef,
     part: &PartDescriptor,
 ) -> Result<(), Error> {
+    let [min_date, max_date, min_time, max_time] = partitions.span_of_part(part).cells();
     for (position, column) in def.stored_columns().enumerate() {
         let (kind, expression) = default_of(def, column);
         rows.push_some([
-            ("partition", part.partition.name().into()),
+            ("partition", partitions.text(&part.partition).into()),
             ("name", part.name().into()),
             ("part_name", part.name().into()),
             ("uuid", Cell::Uuid(*part.id.as_bytes())),
@@ -113,6 +131,10 @@ fn push(
             ("column_position", (position + 1).into()),
             ("default_kind", kind.into()),
             ("default_expression", expression.into()),
+            ("min_date", min_date.clone()),
+            ("max_date", max_date.clone()),
+            ("min_time", min_time.clone()),
+            ("max_time", max_time.clone()),
         ])?;
     }
     Ok(())
