@@ -3,10 +3,9 @@
 //! Invariant: no I/O and no async; a reader is pushed bytes and gives batches, a writer is pushed batches and gives
 //! bytes. Values are read and printed as ClickHouse does. Must not know: DataFusion, files, sessions.
 //!
-//! Of one text know `scan` and `values`, of many `columns`; `rows` and `binary` know where they stand in a format. `reader`
-//! joins these, `pieces` cuts what it is given, `infer` tells what it needs; `writer` is the way back.
+//! Of one text knows `values`, of many `columns`; `rows` and `binary` know where they stand in a format. `reader` joins
+//! these, `pieces` cuts what it is given, `infer` tells what it needs; `writer` is the way back.
 
-mod scan;
 pub mod error;
 pub mod kind;
 pub mod column_names;

@@ -8,7 +8,7 @@ mod text_rules;
 use std::time::Duration;
 
 use crate::column_names::{HeaderReading, NameMatching};
-use crate::scan::number;
+use scan::number;
 pub use text_rules::{CustomText, DelimitedReading, EscapingRule, Guessing, InferNullable, JsonReading};
 
 /// How times are read.

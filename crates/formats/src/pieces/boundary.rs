@@ -14,8 +14,8 @@ use csv::CsvScan;
 
 use crate::kind::FormatKind;
 use crate::rows::splitter::{is_csv, is_tsv};
-use crate::scan::find::{differs, each_marked};
 use crate::settings::FormatSettings;
+use scan::find::{differs, each_marked};
 
 /// Scans a file from its first byte and says where records end.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 use super::Reader;
 use crate::error::FormatError;
 use crate::rows::split::{RowEnd, SplitRows};
-use crate::scan::find::find_any;
 use crate::values::cell::Cell;
+use scan::find::find_any;
 
 /// Rows ahead of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,9 +8,9 @@ use model::ErrorCode;
 use crate::error::{FormatError, excerpt};
 use crate::rows::delimited::CsvRows;
 use crate::rows::split::{RowEnd, SplitError, SplitRows};
-use crate::scan::find::{ItemEnd, find_any};
 use crate::settings::{CustomText, EscapingRule, FormatSettings};
 use crate::values::cell::{Cell, Syntax, TextForm};
+use scan::find::{ItemEnd, find_any};
 
 /// Splitter of CustomSeparated.
 pub(crate) struct CustomRows {

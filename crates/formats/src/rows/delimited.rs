@@ -12,9 +12,9 @@ use model::ErrorCode;
 use crate::error::excerpt;
 use crate::rows::quick_rows::quick_rows;
 use crate::rows::split::{Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
-use crate::scan::find::{ends_escaped, find_any, number_length};
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, TextForm};
+use scan::find::{ends_escaped, find_any, number_length};
 
 /// Splitter of CSV.
 pub(crate) struct CsvRows {

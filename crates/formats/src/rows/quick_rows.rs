@@ -4,8 +4,8 @@
 //! unusual, or cut short, is left to that, with none of its cells. Must not know: formats, errors.
 
 use crate::rows::split::{Room, Taken};
-use crate::scan::marks::{Lanes, Marked, Marks, Needles, with_lanes};
 use crate::values::cell::Cell;
+use scan::marks::{Lanes, Marked, Marks, Needles, with_lanes};
 
 /// How the usual rows of a format are split. Both are to be inlined always.
 pub(crate) trait QuickRow {

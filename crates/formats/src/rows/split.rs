@@ -7,8 +7,8 @@ use model::ErrorCode;
 
 use crate::error::FormatError;
 use crate::rows::reject::RejectedRow;
-use crate::scan::find::find_any;
 use crate::values::cell::Cell;
+use scan::find::find_any;
 
 /// How splitting one row ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,9 +9,9 @@ use model::ErrorCode;
 
 use crate::error::excerpt;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
-use crate::scan::find::find_any;
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, TextForm};
+use scan::find::find_any;
 
 /// The only field that may stand without a value; it says what the file is and nothing else.
 const MARK: &[u8] = b"tskv";

@@ -6,8 +6,8 @@
 use model::{ColumnType, ErrorCode};
 
 use crate::error::{ValueError, excerpt};
-use crate::scan::find::{ItemEnd, contains, find_any, skip_space, value_end};
 use crate::settings::JsonReading;
+use scan::find::{ItemEnd, contains, find_any, skip_space, value_end};
 
 /// How the bytes of a cell stand for a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,9 +7,9 @@
 use model::calendar::best_effort::{self, Habits};
 use model::calendar::{COMMON_ERA_EPOCH, days_in_month, days_of, days_of_common_era};
 
-use crate::scan::number::digits;
 use crate::settings::DateTimeInput;
 use model::calendar::zone::DAY_SECONDS;
+use scan::number::digits;
 
 /// A point in time as it was written.
 pub(crate) type TimeText = best_effort::Written;

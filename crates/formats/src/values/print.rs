@@ -54,7 +54,7 @@ pub(crate) fn float<F: ryu::Float>(number: F, as_f64: f64, out: &mut Vec<u8>) {
 }
 
 fn exponent_of(text: &[u8]) -> i64 {
-    crate::scan::number::signed(text).unwrap_or(0)
+    scan::number::signed(text).unwrap_or(0)
 }
 
 fn lay_out(digits: &[u8], point: i64, out: &mut Vec<u8>) {
@@ -250,7 +250,7 @@ pub(crate) fn quoted(text: &[u8], out: &mut Vec<u8>) {
 pub(crate) fn csv_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
-    while let Some(at) = crate::scan::find::find_any(rest, [b'"']) {
+    while let Some(at) = scan::find::find_any(rest, [b'"']) {
         out.extend_from_slice(&rest[..=at]);
         out.push(b'"');
         rest = &rest[at + 1..];

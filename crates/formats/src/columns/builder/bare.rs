@@ -2,10 +2,10 @@
 //!
 //! Invariant: what is no JSON number is refused: `2024-01-05` without quotes is three numbers. Must not know: columns.
 
-use crate::scan::number;
 use crate::settings::DateTimeInput;
 use crate::values::cell::{Cell, TextForm};
 use crate::values::date_text::{TimeText, date, time};
+use scan::number;
 
 /// Whether the value is JSON and no string.
 #[inline]

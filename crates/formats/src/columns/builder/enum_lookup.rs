@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use model::EnumValues;
 
-use crate::scan::number;
+use scan::number;
 
 /// Names of up to this many are compared one by one.
 const ENUM_SCAN_MAX: usize = 8;

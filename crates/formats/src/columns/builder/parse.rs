@@ -14,11 +14,11 @@ use super::store::{Store, TimeColumn};
 use super::truth::{may_be_truth, truth};
 use super::{BuilderOptions, CellError, bare, csv, nested, unreadable};
 use crate::error::{ValueError, excerpt};
-use crate::scan::number::{self, NumberError};
 use crate::settings::JsonReading;
 use crate::values::cell::{Cell, TextForm, bare_value};
 use crate::values::date_text::{TimeText, date, time};
 use model::calendar::zone::DATE_TIME_SECONDS_MAX;
+use scan::number::{self, NumberError};
 
 /// The column around a store.
 pub(super) struct Column<'b> {

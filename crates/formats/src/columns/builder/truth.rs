@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::scan::number::NumberError;
 use crate::values::cell::{Cell, TextForm};
+use scan::number::NumberError;
 
 /// Whether a Bool may stand so: JSON knows two words and two numbers for it, and CSV no quotes around them.
 pub(super) fn may_be_truth(cell: Cell<'_>) -> bool {

@@ -5,10 +5,10 @@
 use model::{ColumnType, TupleElement};
 
 use crate::error::FormatError;
-use crate::scan::number;
 use crate::settings::{FormatSettings, InferNullable, JsonReading};
 use crate::values::cell::{Cell, Items, NotAList, Syntax, TextForm};
 use crate::values::date_text::{ZERO_DATE, date, time};
+use scan::number;
 
 /// What the cells are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

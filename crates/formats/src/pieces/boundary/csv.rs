@@ -6,9 +6,9 @@
 //! Invariant: both ways give the same ends and the same state. A quote opens a cell only where the cell begins, blanks
 //! aside; anywhere else in a bare cell it is a character.
 
-use crate::scan::find::{differs, each_marked};
-use crate::scan::marks::{BLOCK, Lanes, Marked, Needles, with_lanes};
 use crate::settings::FormatSettings;
+use scan::find::{differs, each_marked};
+use scan::marks::{BLOCK, Lanes, Marked, Needles, with_lanes};
 
 /// CSV as its splitter reads it.
 #[derive(Clone, Debug)]
@@ -201,7 +201,7 @@ mod tests {
     impl Marked for Plainly<'_, '_> {
         type Done = Option<usize>;
         fn run<L: Lanes>(self) -> Option<usize> {
-            self.0.run::<crate::scan::marks::Portable>()
+            self.0.run::<scan::marks::Portable>()
         }
     }
 

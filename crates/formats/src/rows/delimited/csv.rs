@@ -5,8 +5,8 @@
 
 use super::CsvRows;
 use crate::rows::quick_rows::QuickRow;
-use crate::scan::marks::{Lanes, Marks, Needles};
 use crate::values::cell::{Cell, TextForm};
+use scan::marks::{Lanes, Marks, Needles};
 
 impl CsvRows {
     /// Whether quick rows are those of these settings.

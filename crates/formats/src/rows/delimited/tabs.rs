@@ -5,8 +5,8 @@
 
 use super::TsvRows;
 use crate::rows::quick_rows::QuickRow;
-use crate::scan::marks::{Lanes, Marks, Needles};
 use crate::values::cell::Cell;
+use scan::marks::{Lanes, Marks, Needles};
 
 impl QuickRow for &TsvRows {
     #[inline(always)]

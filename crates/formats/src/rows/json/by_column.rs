@@ -14,9 +14,9 @@ use crate::column_names::ColumnNames;
 use crate::error::excerpt;
 use crate::kind::FormatKind;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
-use crate::scan::find::{ItemEnd, skip_space};
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, Syntax, TextForm};
+use scan::find::{ItemEnd, skip_space};
 
 /// Splitter of values that stand column by column.
 pub(crate) struct JsonColumns {

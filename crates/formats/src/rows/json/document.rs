@@ -13,8 +13,8 @@ use model::{ColumnType, ErrorCode};
 use crate::error::{FormatError, excerpt};
 use crate::kind::FormatKind;
 use crate::rows::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
-use crate::scan::find::{ItemEnd, skip_space};
 use crate::values::cell::{Cell, Items, Syntax, TextForm};
+use scan::find::{ItemEnd, skip_space};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {

@@ -12,11 +12,11 @@ use crate::error::excerpt;
 use crate::rows::json::keys::Keys;
 use crate::rows::quick_rows::quick_rows;
 use crate::rows::split::{NamedRows, Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
-use crate::scan::find::{ItemEnd, contains, depth_of, skip_space};
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, Syntax, TextForm, bare_value};
 use members::Searched;
 use model::ErrorCode;
+use scan::find::{ItemEnd, contains, depth_of, skip_space};
 
 /// What stands between two rows: white space, commas, and the brackets of an array around all of them.
 pub(crate) fn skip_between(bytes: &[u8], mut at: usize) -> usize {

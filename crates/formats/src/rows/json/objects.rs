@@ -11,9 +11,9 @@ use model::ErrorCode;
 
 use crate::rows::json::each_row::{JsonObjects, Stop, key_at, settle, skip_between, unexpected, value_at};
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
-use crate::scan::find::skip_space;
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, TextForm};
+use scan::find::skip_space;
 
 /// Splitter of JSONObjectEachRow: one object whose members are the rows. What the rows are called is passed over.
 pub(crate) struct NamedObjects {

@@ -5,9 +5,9 @@
 
 use super::{JsonObjects, Stop, json_cell, key_at, next_member, string_cell, unexpected, value_at};
 use crate::rows::quick_rows::QuickRow;
-use crate::scan::find::{find_any, number_length, skip_space};
-use crate::scan::marks::{Lanes, Marks, Needles};
 use crate::values::cell::{Cell, TextForm};
+use scan::find::{find_any, number_length, skip_space};
+use scan::marks::{Lanes, Marks, Needles};
 
 /// How deep objects in objects are looked for as columns.
 const NESTED_MAX: usize = 32;

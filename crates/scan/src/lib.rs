@@ -3,6 +3,6 @@
 //! Invariant: what is found is what a look at one byte after the other finds; nothing is allocated. Must not know: formats,
 //! settings.
 
-pub(crate) mod find;
-pub(crate) mod marks;
-pub(crate) mod number;
+pub mod find;
+pub mod marks;
+pub mod number;

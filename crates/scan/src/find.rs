@@ -12,7 +12,7 @@ const fn zero_bytes(word: u64) -> u64 {
 
 /// The highest bit of each byte that is not `byte`; other bits mean nothing.
 #[inline]
-pub(crate) const fn differs(word: u64, byte: u8) -> u64 {
+pub const fn differs(word: u64, byte: u8) -> u64 {
     let difference = word ^ (LOW * byte as u64);
     ((difference & !HIGH) + !HIGH) | difference
 }
@@ -20,7 +20,7 @@ pub(crate) const fn differs(word: u64, byte: u8) -> u64 {
 /// Calls `event` with the positions of some bytes, in order; it gives the position from which on they count again.
 /// `others` says of eight bytes which are not wanted, as [`differs`] does; a zero byte must not be wanted.
 #[inline]
-pub(crate) fn each_marked(
+pub fn each_marked(
     bytes: &[u8],
     mut counts_from: usize,
     others: impl Fn(u64) -> u64,
@@ -45,7 +45,7 @@ pub(crate) fn each_marked(
 
 /// Position of the first byte of `bytes` that is one of `needles`.
 #[inline]
-pub(crate) fn find_any<const N: usize>(bytes: &[u8], needles: [u8; N]) -> Option<usize> {
+pub fn find_any<const N: usize>(bytes: &[u8], needles: [u8; N]) -> Option<usize> {
     let masks = needles.map(|needle| LOW * u64::from(needle));
     let mut at = 0;
     while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -82,7 +82,7 @@ fn find_far(bytes: &[u8], needles: &[u8]) -> Option<Option<usize>> {
 
 /// Length of the run of digits, minus signs, points (and slashes, which lie between them) at the start.
 #[inline]
-pub(crate) fn number_length(bytes: &[u8]) -> usize {
+pub fn number_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*chunk);
@@ -100,14 +100,15 @@ pub(crate) fn number_length(bytes: &[u8]) -> usize {
     at + tail.iter().position(is_other).unwrap_or(tail.len())
 }
 
+/// Whether the byte stands anywhere.
 #[inline]
-pub(crate) fn contains(bytes: &[u8], needle: u8) -> bool {
+pub fn contains(bytes: &[u8], needle: u8) -> bool {
     find_any(bytes, [needle]).is_some()
 }
 
 /// Position of the first byte at or after `at` that is not JSON or SQL white space.
 #[inline]
-pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(at) {
         at += 1;
     }
@@ -116,7 +117,7 @@ pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 
 /// Where an item of a list ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ItemEnd {
+pub enum ItemEnd {
     /// The item's text ends here (exclusive).
     At(usize),
     /// The text ends inside the item.
@@ -125,7 +126,7 @@ pub(crate) enum ItemEnd {
 
 /// End of the value that starts at `at`: a quoted string, a bracketed value, or text up to one of `, ) ] } :` or white
 /// space. `quote` opens and closes strings; a backslash escapes; a doubled quote stays inside when `doubles` is set.
-pub(crate) fn value_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> ItemEnd {
+pub fn value_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> ItemEnd {
     match bytes.get(at) {
         None => ItemEnd::Open,
         Some(b) if *b == quote => string_end(bytes, at, quote, doubles),
@@ -137,13 +138,13 @@ pub(crate) fn value_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> It
 /// Whether the byte behind `text`, which begins behind a whole escape, is the second of one: backslashes pair up from
 /// the first of their run.
 #[inline]
-pub(crate) fn ends_escaped(text: &[u8]) -> bool {
+pub fn ends_escaped(text: &[u8]) -> bool {
     text.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
 /// End of a string literal that starts at `at`, closing quote included.
 #[inline]
-pub(crate) fn string_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> ItemEnd {
+pub fn string_end(bytes: &[u8], at: usize, quote: u8, doubles: bool) -> ItemEnd {
     let mut at = at + 1;
     if !doubles {
         return string_end_by_quote(bytes, at, quote);
@@ -199,7 +200,7 @@ fn nested_end(bytes: &[u8], mut at: usize, quote: u8, doubles: bool) -> ItemEnd 
 }
 
 /// How deep brackets stand in brackets in one value.
-pub(crate) fn depth_of(value: &[u8], quote: u8, doubles: bool) -> usize {
+pub fn depth_of(value: &[u8], quote: u8, doubles: bool) -> usize {
     let (mut at, mut depth, mut deepest) = (0, 0_usize, 0);
     while let Some(byte) = value.get(at) {
         match byte {

@@ -6,7 +6,7 @@ use arrow::datatypes::i256;
 
 /// Why a text is not a number of the wanted type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum NumberError {
+pub enum NumberError {
     NotANumber,
     OutOfRange,
 }
@@ -16,7 +16,7 @@ const SAFE_DIGITS: usize = 19;
 
 /// Reads digits only.
 #[inline]
-pub(crate) fn digits(text: &[u8]) -> Result<u64, NumberError> {
+pub fn digits(text: &[u8]) -> Result<u64, NumberError> {
     let length = text.len();
     if length < SHORT_DIGITS_MIN {
         return few_digits(text);
@@ -80,8 +80,9 @@ fn many_digits(text: &[u8]) -> Result<u64, NumberError> {
     text.iter().try_fold(0, add).ok_or(NumberError::OutOfRange)
 }
 
+/// A number that may have a plus sign.
 #[inline]
-pub(crate) fn unsigned<T: TryFrom<u64>>(text: &[u8]) -> Result<T, NumberError> {
+pub fn unsigned<T: TryFrom<u64>>(text: &[u8]) -> Result<T, NumberError> {
     let number = match text {
         [b'+', rest @ ..] => digits(rest)?,
         [b'-', rest @ ..] => match digits(rest)? {
@@ -93,8 +94,9 @@ pub(crate) fn unsigned<T: TryFrom<u64>>(text: &[u8]) -> Result<T, NumberError> {
     T::try_from(number).map_err(|_| NumberError::OutOfRange)
 }
 
+/// A number with either sign or none.
 #[inline]
-pub(crate) fn signed<T: TryFrom<i64>>(text: &[u8]) -> Result<T, NumberError> {
+pub fn signed<T: TryFrom<i64>>(text: &[u8]) -> Result<T, NumberError> {
     let number = match text {
         [b'-', rest @ ..] => 0_i64.checked_sub_unsigned(digits(rest)?).ok_or(NumberError::OutOfRange)?,
         [b'+', rest @ ..] => i64::try_from(digits(rest)?).map_err(|_| NumberError::OutOfRange)?,
@@ -105,7 +107,7 @@ pub(crate) fn signed<T: TryFrom<i64>>(text: &[u8]) -> Result<T, NumberError> {
 
 /// Decimal and scientific notation, `nan`, `inf` and `infinity` in any case.
 #[inline]
-pub(crate) fn float<T: Float>(text: &[u8]) -> Result<T, NumberError> {
+pub fn float<T: Float>(text: &[u8]) -> Result<T, NumberError> {
     match short_float(text).and_then(|(digits, behind_point)| T::exact(digits, behind_point)) {
         Some(value) if text.first() == Some(&b'-') => Ok(-value),
         Some(value) => Ok(value),
@@ -114,7 +116,7 @@ pub(crate) fn float<T: Float>(text: &[u8]) -> Result<T, NumberError> {
 }
 
 /// A type of floating point numbers.
-pub(crate) trait Float: lexical_core::FromLexical + std::ops::Neg<Output = Self> {
+pub trait Float: lexical_core::FromLexical + std::ops::Neg<Output = Self> {
     /// `digits / 10^behind_point`, if both are numbers of this type: then the quotient is the nearest there is.
     fn exact(digits: u64, behind_point: usize) -> Option<Self>;
 }
@@ -203,7 +205,7 @@ fn split_decimal(text: &[u8]) -> Option<DecimalText<'_>> {
 const EXPONENT_MAX: i32 = 200;
 
 /// Unscaled value of a Decimal(precision, scale). Digits behind the scale are cut off, as ClickHouse does.
-pub(crate) fn decimal128(text: &[u8], precision: u8, scale: u8) -> Result<i128, NumberError> {
+pub fn decimal128(text: &[u8], precision: u8, scale: u8) -> Result<i128, NumberError> {
     if let Some(value) = short_decimal(text, precision, scale) {
         return Ok(value);
     }
@@ -248,7 +250,7 @@ fn short_decimal(text: &[u8], precision: u8, scale: u8) -> Option<i128> {
 }
 
 /// As [`decimal128`], up to 76 digits.
-pub(crate) fn decimal256(text: &[u8], precision: u8, scale: u8) -> Result<i256, NumberError> {
+pub fn decimal256(text: &[u8], precision: u8, scale: u8) -> Result<i256, NumberError> {
     let parts = split_decimal(text).ok_or(NumberError::NotANumber)?;
     if parts.exponent.abs() > EXPONENT_MAX {
         return Err(NumberError::OutOfRange);

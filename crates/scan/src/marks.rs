@@ -6,22 +6,24 @@
 
 /// Bytes looked for: a quote, and up to three that count alike.
 #[derive(Clone, Copy)]
-pub(crate) struct Needles {
-    pub(crate) quote: u8,
-    pub(crate) ends: [u8; 3],
+pub struct Needles {
+    /// The quote.
+    pub quote: u8,
+    /// The others.
+    pub ends: [u8; 3],
 }
 
 /// Bytes compared at once.
-pub(crate) const BLOCK: usize = 64;
+pub const BLOCK: usize = 64;
 
 /// How the bytes of a block are compared.
-pub(crate) trait Lanes {
+pub trait Lanes {
     /// A bit for each byte that is the quote, and for each that is one of the ends.
     fn bits(block: &[u8; BLOCK], needles: Needles) -> (u64, u64);
 }
 
 /// What the bytes of one text are, asked from left to right mostly.
-pub(crate) struct Marks<'t, L> {
+pub struct Marks<'t, L> {
     text: &'t [u8],
     needles: Needles,
     /// Start of the block the bits are of.
@@ -32,20 +34,21 @@ pub(crate) struct Marks<'t, L> {
 }
 
 impl<'t, L: Lanes> Marks<'t, L> {
+    /// Nothing is looked at before it is asked for.
     #[inline(always)]
-    pub(crate) fn new(text: &'t [u8], needles: Needles) -> Self {
+    pub fn new(text: &'t [u8], needles: Needles) -> Self {
         Self { text, needles, base: usize::MAX, quotes: 0, ends: 0, lanes: std::marker::PhantomData }
     }
 
     /// Position of the first quote at `at` or behind it.
     #[inline(always)]
-    pub(crate) fn quote(&mut self, at: usize) -> Option<usize> {
+    pub fn quote(&mut self, at: usize) -> Option<usize> {
         self.next(at, |marks| marks.quotes)
     }
 
     /// Position of the first end at `at` or behind it.
     #[inline(always)]
-    pub(crate) fn end(&mut self, at: usize) -> Option<usize> {
+    pub fn end(&mut self, at: usize) -> Option<usize> {
         self.next(at, |marks| marks.ends)
     }
 
@@ -101,7 +104,7 @@ fn last_bits<L: Lanes>(rest: &[u8], needles: Needles) -> (u64, u64) {
 }
 
 /// One byte after the other, as wide as the compiler makes it.
-pub(crate) struct Portable;
+pub struct Portable;
 
 impl Lanes for Portable {
     #[inline(always)]
@@ -151,13 +154,15 @@ impl Lanes for Avx2 {
 }
 
 /// Work that looks for marks; `run` is to be inlined always.
-pub(crate) trait Marked {
+pub trait Marked {
+    /// What it gives.
     type Done;
+    /// Does it by these instructions.
     fn run<L: Lanes>(self) -> Self::Done;
 }
 
 /// Does the work by the widest instructions of this processor.
-pub(crate) fn with_lanes<W: Marked>(work: W) -> W::Done {
+pub fn with_lanes<W: Marked>(work: W) -> W::Done {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2")
         && std::arch::is_x86_feature_detected!("bmi1")
