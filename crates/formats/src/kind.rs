@@ -41,6 +41,7 @@ pub enum FormatKind {
     CustomSeparatedWithNames,
     CustomSeparatedWithNamesAndTypes,
     LineAsString,
+    SqlInsert,
     Pretty,
     PrettyNoEscapes,
     PrettyMonoBlock,
@@ -88,122 +89,93 @@ const fn spec(
     name: &'static str,
     aliases: &'static [&'static str],
     directions: (bool, bool),
-    suffixes: &'static [&'static str],
 ) -> Spec {
-    Spec { kind, name, aliases, is_input: directions.0, is_output: directions.1, suffixes }
+    Spec { kind, name, aliases, is_input: directions.0, is_output: directions.1, suffixes: &[] }
+}
+
+impl Spec {
+    const fn in_files(self, suffixes: &'static [&'static str]) -> Spec {
+        Spec { suffixes, ..self }
+    }
 }
 
 const BOTH: (bool, bool) = (true, true);
 const INPUT: (bool, bool) = (true, false);
 const OUTPUT: (bool, bool) = (false, true);
 
+use FormatKind as F;
+
 const SPECS: &[Spec] = &[
-    spec(FormatKind::Csv, "CSV", &[], BOTH, &["csv"]),
-    spec(FormatKind::CsvWithNames, "CSVWithNames", &[], BOTH, &[]),
-    spec(FormatKind::CsvWithNamesAndTypes, "CSVWithNamesAndTypes", &[], BOTH, &[]),
-    spec(FormatKind::TabSeparated, "TabSeparated", &["TSV"], BOTH, &["tsv"]),
-    spec(FormatKind::TabSeparatedWithNames, "TabSeparatedWithNames", &["TSVWithNames"], BOTH, &[]),
+    spec(F::Csv, "CSV", &[], BOTH).in_files(&["csv"]),
+    spec(F::CsvWithNames, "CSVWithNames", &[], BOTH),
+    spec(F::CsvWithNamesAndTypes, "CSVWithNamesAndTypes", &[], BOTH),
+    spec(F::TabSeparated, "TabSeparated", &["TSV"], BOTH).in_files(&["tsv"]),
+    spec(F::TabSeparatedWithNames, "TabSeparatedWithNames", &["TSVWithNames"], BOTH),
+    spec(F::TabSeparatedWithNamesAndTypes, "TabSeparatedWithNamesAndTypes", &["TSVWithNamesAndTypes"], BOTH),
+    spec(F::Tskv, "TSKV", &[], BOTH).in_files(&["tskv"]),
+    spec(F::TabSeparatedRaw, "TabSeparatedRaw", &["TSVRaw", "Raw"], BOTH),
+    spec(F::TabSeparatedRawWithNames, "TabSeparatedRawWithNames", &["TSVRawWithNames", "RawWithNames"], BOTH),
     spec(
-        FormatKind::TabSeparatedWithNamesAndTypes,
-        "TabSeparatedWithNamesAndTypes",
-        &["TSVWithNamesAndTypes"],
-        BOTH,
-        &[],
-    ),
-    spec(FormatKind::Tskv, "TSKV", &[], BOTH, &["tskv"]),
-    spec(FormatKind::TabSeparatedRaw, "TabSeparatedRaw", &["TSVRaw", "Raw"], BOTH, &[]),
-    spec(
-        FormatKind::TabSeparatedRawWithNames,
-        "TabSeparatedRawWithNames",
-        &["TSVRawWithNames", "RawWithNames"],
-        BOTH,
-        &[],
-    ),
-    spec(
-        FormatKind::TabSeparatedRawWithNamesAndTypes,
+        F::TabSeparatedRawWithNamesAndTypes,
         "TabSeparatedRawWithNamesAndTypes",
         &["TSVRawWithNamesAndTypes", "RawWithNamesAndTypes"],
         BOTH,
-        &[],
     ),
-    spec(FormatKind::Values, "Values", &[], BOTH, &[]),
-    spec(FormatKind::Json, "JSON", &[], BOTH, &[]),
-    spec(FormatKind::JsonCompact, "JSONCompact", &[], BOTH, &[]),
-    spec(FormatKind::JsonStrings, "JSONStrings", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonCompactStrings, "JSONCompactStrings", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonColumns, "JSONColumns", &[], BOTH, &[]),
-    spec(FormatKind::JsonCompactColumns, "JSONCompactColumns", &[], BOTH, &[]),
-    spec(FormatKind::JsonColumnsWithMetadata, "JSONColumnsWithMetadata", &[], BOTH, &[]),
-    spec(FormatKind::JsonObjectEachRow, "JSONObjectEachRow", &[], BOTH, &[]),
-    spec(FormatKind::JsonAsString, "JSONAsString", &[], INPUT, &[]),
+    spec(F::Values, "Values", &[], BOTH),
+    spec(F::Json, "JSON", &[], BOTH),
+    spec(F::JsonCompact, "JSONCompact", &[], BOTH),
+    spec(F::JsonStrings, "JSONStrings", &[], OUTPUT),
+    spec(F::JsonCompactStrings, "JSONCompactStrings", &[], OUTPUT),
+    spec(F::JsonColumns, "JSONColumns", &[], BOTH),
+    spec(F::JsonCompactColumns, "JSONCompactColumns", &[], BOTH),
+    spec(F::JsonColumnsWithMetadata, "JSONColumnsWithMetadata", &[], BOTH),
+    spec(F::JsonObjectEachRow, "JSONObjectEachRow", &[], BOTH),
+    spec(F::JsonAsString, "JSONAsString", &[], INPUT),
+    spec(F::JsonEachRow, "JSONEachRow", &["JSONLines", "NDJSON", "JSONL"], BOTH)
+        .in_files(&["jsonl", "ndjson", "json"]),
+    spec(F::JsonCompactEachRow, "JSONCompactEachRow", &[], BOTH),
+    spec(F::JsonCompactEachRowWithNames, "JSONCompactEachRowWithNames", &[], BOTH),
+    spec(F::JsonCompactEachRowWithNamesAndTypes, "JSONCompactEachRowWithNamesAndTypes", &[], BOTH),
+    spec(F::JsonStringsEachRow, "JSONStringsEachRow", &[], BOTH),
+    spec(F::JsonCompactStringsEachRow, "JSONCompactStringsEachRow", &[], BOTH),
+    spec(F::JsonCompactStringsEachRowWithNames, "JSONCompactStringsEachRowWithNames", &[], BOTH),
     spec(
-        FormatKind::JsonEachRow,
-        "JSONEachRow",
-        &["JSONLines", "NDJSON", "JSONL"],
-        BOTH,
-        &["jsonl", "ndjson", "json"],
-    ),
-    spec(FormatKind::JsonCompactEachRow, "JSONCompactEachRow", &[], BOTH, &[]),
-    spec(FormatKind::JsonCompactEachRowWithNames, "JSONCompactEachRowWithNames", &[], BOTH, &[]),
-    spec(
-        FormatKind::JsonCompactEachRowWithNamesAndTypes,
-        "JSONCompactEachRowWithNamesAndTypes",
-        &[],
-        BOTH,
-        &[],
-    ),
-    spec(FormatKind::JsonStringsEachRow, "JSONStringsEachRow", &[], BOTH, &[]),
-    spec(FormatKind::JsonCompactStringsEachRow, "JSONCompactStringsEachRow", &[], BOTH, &[]),
-    spec(
-        FormatKind::JsonCompactStringsEachRowWithNames,
-        "JSONCompactStringsEachRowWithNames",
-        &[],
-        BOTH,
-        &[],
-    ),
-    spec(
-        FormatKind::JsonCompactStringsEachRowWithNamesAndTypes,
+        F::JsonCompactStringsEachRowWithNamesAndTypes,
         "JSONCompactStringsEachRowWithNamesAndTypes",
         &[],
         BOTH,
-        &[],
     ),
-    spec(FormatKind::JsonEachRowWithProgress, "JSONEachRowWithProgress", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonStringsEachRowWithProgress, "JSONStringsEachRowWithProgress", &[], OUTPUT, &[]),
-    spec(FormatKind::JsonCompactEachRowWithProgress, "JSONCompactEachRowWithProgress", &[], OUTPUT, &[]),
-    spec(
-        FormatKind::JsonCompactStringsEachRowWithProgress,
-        "JSONCompactStringsEachRowWithProgress",
-        &[],
-        OUTPUT,
-        &[],
-    ),
-    spec(FormatKind::CustomSeparated, "CustomSeparated", &[], BOTH, &[]),
-    spec(FormatKind::CustomSeparatedWithNames, "CustomSeparatedWithNames", &[], BOTH, &[]),
-    spec(FormatKind::CustomSeparatedWithNamesAndTypes, "CustomSeparatedWithNamesAndTypes", &[], BOTH, &[]),
-    spec(FormatKind::LineAsString, "LineAsString", &[], BOTH, &[]),
-    spec(FormatKind::Pretty, "Pretty", &[], OUTPUT, &[]),
-    spec(FormatKind::PrettyNoEscapes, "PrettyNoEscapes", &[], OUTPUT, &[]),
-    spec(FormatKind::PrettyMonoBlock, "PrettyMonoBlock", &[], OUTPUT, &[]),
-    spec(FormatKind::PrettyCompact, "PrettyCompact", &[], OUTPUT, &[]),
-    spec(FormatKind::PrettyCompactNoEscapes, "PrettyCompactNoEscapes", &[], OUTPUT, &[]),
-    spec(FormatKind::PrettyCompactMonoBlock, "PrettyCompactMonoBlock", &[], OUTPUT, &[]),
-    spec(FormatKind::PrettySpace, "PrettySpace", &[], OUTPUT, &[]),
-    spec(FormatKind::PrettySpaceNoEscapes, "PrettySpaceNoEscapes", &[], OUTPUT, &[]),
-    spec(FormatKind::PrettySpaceMonoBlock, "PrettySpaceMonoBlock", &[], OUTPUT, &[]),
-    spec(FormatKind::Vertical, "Vertical", &[], OUTPUT, &[]),
-    spec(FormatKind::Markdown, "Markdown", &["MD"], OUTPUT, &["md"]),
-    spec(FormatKind::Parquet, "Parquet", &[], BOTH, &["parquet", "pq"]),
-    spec(FormatKind::Arrow, "Arrow", &[], BOTH, &["arrow", "feather"]),
-    spec(FormatKind::ArrowStream, "ArrowStream", &[], BOTH, &["arrows"]),
-    spec(FormatKind::Native, "Native", &[], BOTH, &["native"]),
-    spec(FormatKind::RowBinary, "RowBinary", &[], BOTH, &[]),
-    spec(FormatKind::RowBinaryWithNames, "RowBinaryWithNames", &[], BOTH, &[]),
-    spec(FormatKind::RowBinaryWithNamesAndTypes, "RowBinaryWithNamesAndTypes", &[], BOTH, &[]),
-    spec(FormatKind::RowBinaryWithDefaults, "RowBinaryWithDefaults", &[], INPUT, &[]),
-    spec(FormatKind::One, "One", &[], INPUT, &[]),
-    spec(FormatKind::RawBlob, "RawBLOB", &[], BOTH, &[]),
-    spec(FormatKind::Null, "Null", &[], OUTPUT, &[]),
+    spec(F::JsonEachRowWithProgress, "JSONEachRowWithProgress", &[], OUTPUT),
+    spec(F::JsonStringsEachRowWithProgress, "JSONStringsEachRowWithProgress", &[], OUTPUT),
+    spec(F::JsonCompactEachRowWithProgress, "JSONCompactEachRowWithProgress", &[], OUTPUT),
+    spec(F::JsonCompactStringsEachRowWithProgress, "JSONCompactStringsEachRowWithProgress", &[], OUTPUT),
+    spec(F::CustomSeparated, "CustomSeparated", &[], BOTH),
+    spec(F::CustomSeparatedWithNames, "CustomSeparatedWithNames", &[], BOTH),
+    spec(F::CustomSeparatedWithNamesAndTypes, "CustomSeparatedWithNamesAndTypes", &[], BOTH),
+    spec(F::LineAsString, "LineAsString", &[], BOTH),
+    spec(F::SqlInsert, "SQLInsert", &[], OUTPUT),
+    spec(F::Pretty, "Pretty", &[], OUTPUT),
+    spec(F::PrettyNoEscapes, "PrettyNoEscapes", &[], OUTPUT),
+    spec(F::PrettyMonoBlock, "PrettyMonoBlock", &[], OUTPUT),
+    spec(F::PrettyCompact, "PrettyCompact", &[], OUTPUT),
+    spec(F::PrettyCompactNoEscapes, "PrettyCompactNoEscapes", &[], OUTPUT),
+    spec(F::PrettyCompactMonoBlock, "PrettyCompactMonoBlock", &[], OUTPUT),
+    spec(F::PrettySpace, "PrettySpace", &[], OUTPUT),
+    spec(F::PrettySpaceNoEscapes, "PrettySpaceNoEscapes", &[], OUTPUT),
+    spec(F::PrettySpaceMonoBlock, "PrettySpaceMonoBlock", &[], OUTPUT),
+    spec(F::Vertical, "Vertical", &[], OUTPUT),
+    spec(F::Markdown, "Markdown", &["MD"], OUTPUT).in_files(&["md"]),
+    spec(F::Parquet, "Parquet", &[], BOTH).in_files(&["parquet", "pq"]),
+    spec(F::Arrow, "Arrow", &[], BOTH).in_files(&["arrow", "feather"]),
+    spec(F::ArrowStream, "ArrowStream", &[], BOTH).in_files(&["arrows"]),
+    spec(F::Native, "Native", &[], BOTH).in_files(&["native"]),
+    spec(F::RowBinary, "RowBinary", &[], BOTH),
+    spec(F::RowBinaryWithNames, "RowBinaryWithNames", &[], BOTH),
+    spec(F::RowBinaryWithNamesAndTypes, "RowBinaryWithNamesAndTypes", &[], BOTH),
+    spec(F::RowBinaryWithDefaults, "RowBinaryWithDefaults", &[], INPUT),
+    spec(F::One, "One", &[], INPUT),
+    spec(F::RawBlob, "RawBLOB", &[], BOTH),
+    spec(F::Null, "Null", &[], OUTPUT),
 ];
 
 impl FormatKind {
@@ -251,7 +223,6 @@ impl FormatKind {
 
     /// Whether the bytes are text.
     pub fn is_text(self) -> bool {
-        use FormatKind as F;
         !matches!(
             self,
             F::Parquet
@@ -277,7 +248,6 @@ impl FormatKind {
 
     /// Whether the data names its columns, so that a reader finds them in any order and may be given a part of them.
     pub fn names_columns(self) -> bool {
-        use FormatKind as F;
         let names = matches!(
             self,
             F::JsonEachRow
@@ -296,13 +266,11 @@ impl FormatKind {
 
     /// Whether the values of a column stand together, so that there are no rows before all of the text is there.
     pub(crate) fn stands_by_column(self) -> bool {
-        use FormatKind as F;
         matches!(self, F::JsonColumns | F::JsonCompactColumns | F::JsonColumnsWithMetadata)
     }
 
     /// Whether the rows stand among lines that tell how far the statement is.
     pub fn tells_progress(self) -> bool {
-        use FormatKind as F;
         matches!(
             self,
             F::JsonEachRowWithProgress
@@ -314,7 +282,6 @@ impl FormatKind {
 
     /// MIME type of the written bytes, as ClickHouse's HTTP interface names it.
     pub fn content_type(self) -> &'static str {
-        use FormatKind as F;
         match self {
             F::Csv => "text/csv; charset=UTF-8; header=absent",
             F::CsvWithNames | F::CsvWithNamesAndTypes => "text/csv; charset=UTF-8; header=present",
@@ -342,7 +309,6 @@ impl FormatKind {
 
     /// For JSON in which every value is a string, the same with values of all kinds; else the format itself.
     pub(crate) fn of_plain_values(self) -> FormatKind {
-        use FormatKind as F;
         match self {
             F::JsonStringsEachRow => F::JsonEachRow,
             F::JsonCompactStringsEachRow => F::JsonCompactEachRow,
@@ -354,28 +320,14 @@ impl FormatKind {
 
     /// Whether the fields are escaped and parted as settings say.
     pub(crate) fn is_custom(self) -> bool {
-        use FormatKind as F;
-        matches!(self, F::CustomSeparated | F::CustomSeparatedWithNames | F::CustomSeparatedWithNamesAndTypes)
+        self.name().starts_with("CustomSeparated")
     }
 
-    /// Header rows a file of this format begins with.
+    /// Header rows a file of this format begins with: its name says them.
     pub fn header_rows(self) -> HeaderRows {
-        use FormatKind as F;
-        match self {
-            F::CsvWithNames
-            | F::TabSeparatedWithNames
-            | F::TabSeparatedRawWithNames
-            | F::JsonCompactEachRowWithNames
-            | F::JsonCompactStringsEachRowWithNames
-            | F::CustomSeparatedWithNames
-            | F::RowBinaryWithNames => HeaderRows::Names,
-            F::CsvWithNamesAndTypes
-            | F::TabSeparatedWithNamesAndTypes
-            | F::TabSeparatedRawWithNamesAndTypes
-            | F::JsonCompactEachRowWithNamesAndTypes
-            | F::JsonCompactStringsEachRowWithNamesAndTypes
-            | F::CustomSeparatedWithNamesAndTypes
-            | F::RowBinaryWithNamesAndTypes => HeaderRows::NamesAndTypes,
+        match self.name() {
+            name if name.ends_with("WithNamesAndTypes") => HeaderRows::NamesAndTypes,
+            name if name.ends_with("WithNames") => HeaderRows::Names,
             _ => HeaderRows::None,
         }
     }

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use crate::column_names::{HeaderReading, NameMatching};
 use scan::number;
-pub use text_rules::{CustomText, DelimitedReading, EscapingRule, Guessing, InferNullable, JsonReading};
+pub use text_rules::{
+    CustomText, DelimitedReading, EscapingRule, Guessing, InferNullable, JsonReading, SqlInsert, Writing,
+};
 
 /// How times are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +69,8 @@ pub struct FormatSettings {
     /// A CR alone ends a row of CSV input.
     pub csv_cr_ends_row: bool,
     pub delimited: DelimitedReading,
+    pub writing: Writing,
+    pub sql_insert: SqlInsert,
     pub custom: CustomText,
     pub json: JsonReading,
     pub guessing: Guessing,
@@ -84,12 +88,10 @@ pub struct FormatSettings {
     pub json_quote_decimals: bool,
     pub json_escape_forward_slashes: bool,
     pub json_named_tuples_as_objects: bool,
-    pub json_array_of_rows: bool,
     /// JSON documents end with what the statement read.
     pub write_statistics: bool,
     /// Time between two lines of progress in the formats that tell it.
     pub progress_every: Duration,
-    pub decimal_trailing_zeros: bool,
     pub bool_true: String,
     pub bool_false: String,
     pub infer_rows_max: usize,
@@ -179,6 +181,8 @@ impl Default for FormatSettings {
             csv_crlf: false,
             csv_cr_ends_row: false,
             delimited: DelimitedReading::default(),
+            writing: Writing::default(),
+            sql_insert: SqlInsert::default(),
             custom: CustomText::default(),
             json: JsonReading::default(),
             guessing: Guessing::default(),
@@ -195,10 +199,8 @@ impl Default for FormatSettings {
             json_quote_decimals: false,
             json_escape_forward_slashes: true,
             json_named_tuples_as_objects: true,
-            json_array_of_rows: false,
             write_statistics: true,
             progress_every: Duration::from_millis(100),
-            decimal_trailing_zeros: false,
             bool_true: "true".to_owned(),
             bool_false: "false".to_owned(),
             infer_rows_max: 25_000,
@@ -352,12 +354,12 @@ impl FormatSettings {
         lookup.flag("output_format_json_quote_decimals", &mut self.json_quote_decimals);
         lookup.flag("output_format_json_escape_forward_slashes", &mut self.json_escape_forward_slashes);
         lookup.flag("output_format_json_named_tuples_as_objects", &mut self.json_named_tuples_as_objects);
-        lookup.flag("output_format_json_array_of_rows", &mut self.json_array_of_rows);
         lookup.flag("output_format_write_statistics", &mut self.write_statistics);
+        self.writing.take(lookup);
+        self.sql_insert.take(lookup);
         if let Some(micros) = (lookup.0)("interactive_delay").and_then(|text| text.trim().parse().ok()) {
             self.progress_every = Duration::from_micros(micros);
         }
-        lookup.flag("output_format_decimal_trailing_zeros", &mut self.decimal_trailing_zeros);
         lookup.text("bool_true_representation", &mut self.bool_true);
         lookup.text("bool_false_representation", &mut self.bool_false);
         lookup.number("output_format_pretty_max_rows", &mut self.pretty_rows_max);

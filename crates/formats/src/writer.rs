@@ -11,6 +11,7 @@ mod json_columns;
 mod markdown;
 mod tskv;
 mod values;
+mod sql_insert;
 
 mod foreign;
 
@@ -86,7 +87,6 @@ pub fn new_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn
 fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn RowWriter>, FormatError> {
     use FormatKind as F;
     use delimited::{DelimitedWriter, Syntax};
-    use json_columns::Frame;
     let header = kind.header_rows();
     let delimited = |syntax| Box::new(DelimitedWriter::new(syntax, header, settings));
     let json = |layout| Box::new(json::JsonWriter::new(layout, settings));
@@ -110,13 +110,14 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         F::Tskv => Box::new(tskv::TskvWriter::new(settings)),
         F::LineAsString => delimited(Syntax::Raw),
         F::Values => Box::new(values::ValuesWriter::new(settings)),
+        F::SqlInsert => Box::new(sql_insert::SqlInsertWriter::new(settings)),
         F::Json => json(json::Layout::Objects),
         F::JsonCompact => json(json::Layout::Lists),
         F::JsonStrings => Box::new(json(json::Layout::Objects).of_strings()),
         F::JsonCompactStrings => Box::new(json(json::Layout::Lists).of_strings()),
-        F::JsonColumns => by_columns(Frame::Named),
-        F::JsonCompactColumns => by_columns(Frame::Bare),
-        F::JsonColumnsWithMetadata => by_columns(Frame::Document),
+        F::JsonColumns => by_columns(json_columns::Frame::Named),
+        F::JsonCompactColumns => by_columns(json_columns::Frame::Bare),
+        F::JsonColumnsWithMetadata => by_columns(json_columns::Frame::Document),
         F::JsonObjectEachRow => Box::new(json_columns::JsonObjectWriter::new(settings)),
         F::JsonEachRow => rows(json::Layout::Objects),
         F::JsonCompactEachRow | F::JsonCompactEachRowWithNames | F::JsonCompactEachRowWithNamesAndTypes => {

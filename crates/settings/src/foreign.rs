@@ -4,9 +4,7 @@
 use super::SettingKind::{Bool, Bytes, Float, Milliseconds, Text, UInt64};
 
 super::settings! { FOREIGN:
-output_format_csv_serialize_tuple_into_separate_columns Bool, "1", Refused, "Whether elements of tuples are columns of CSV output.";
 output_format_csv_header_serialize_tuple_into_separate_columns Bool, "1", Refused, "Whether elements of tuples have names of their own in the header of CSV.";
-input_format_csv_deserialize_separate_columns_into_tuple Bool, "1", Refused, "Whether a tuple is read from several columns of CSV.";
 input_format_csv_arrays_as_nested_csv Bool, "0", Refused, "Whether arrays in CSV are CSV in quotes.";
 input_format_csv_missing_nullable_as_empty_string Bool, "0", Refused, "Whether a missing field is an empty text where NULL could be.";
 input_format_force_null_for_omitted_fields Bool, "0", Refused, "Whether omitted fields are NULL, not defaults.";
@@ -19,9 +17,6 @@ input_format_json_max_object_size Bytes, "536870912", NoEffect, "Longest object 
 input_format_json_use_string_type_for_ambiguous_paths_in_named_tuples_inference_from_objects Bool, "0", Refused, "Whether paths that are values and objects are text.";
 input_format_json_map_as_array_of_tuples Bool, "0", Refused, "Whether maps are lists of pairs in JSON.";
 input_format_json_max_string_column_growth_step UInt64, "0", NoEffect, "How memory of texts grows.";
-output_format_json_map_as_array_of_tuples Bool, "0", Refused, "Whether maps are lists of pairs in JSON output.";
-output_format_json_skip_null_value_in_named_tuples Bool, "0", Refused, "Whether elements that are NULL are left out of objects.";
-output_format_json_pretty_print Bool, "1", Refused, "Whether nested values of the format JSON are on lines of their own.";
 input_format_try_infer_variants Bool, "0", Refused, "Whether columns of several types are inferred as Variant.";
 input_format_read_datetime_number_as_raw_value Bool, "0", Refused, "Whether a number is a time in the column's own unit.";
 input_format_ipv4_default_on_conversion_error Bool, "0", Refused, "Whether an address that cannot be read is the default.";
@@ -77,8 +72,6 @@ output_format_arrow_record_batch_size_bytes Bytes, "0", NoEffect, "Bytes of a re
 output_format_arrow_use_native_writer Bool, "1", NoEffect, "Which of ClickHouse's writers is used.";
 output_format_float_precision   UInt64, "0", Refused, "Digits of floats in output.";
 output_format_always_write_decimal_point_in_float_and_decimal Bool, "0", Refused, "Whether whole numbers of floats have a point.";
-output_format_trim_fixed_string Bool, "0", Refused, "Whether FixedString is written without its zero bytes.";
-output_format_values_escape_quote_with_quote Bool, "0", Refused, "Whether a quote in Values is doubled.";
 output_format_markdown_escape_special_characters Bool, "0", Refused, "Whether characters of Markdown are escaped.";
 output_format_enable_streaming  Bool, "0", NoEffect, "Whether output is sent as it comes; it is.";
 output_format_pretty_max_column_name_width_cut_to UInt64, "24", NoEffect, "Length that names of columns are cut to.";

@@ -99,6 +99,18 @@ output_format_pretty_fallback_to_vertical Bool, "1", Obeyed, "Whether tables too
 output_format_pretty_display_footer_column_names Bool, "1", Obeyed, "Whether long tables repeat names below.";
 output_format_pretty_display_footer_column_names_min_rows UInt64, "50", Obeyed, "Rows from which they do.";
 output_format_pretty_single_large_number_tip_threshold UInt64, "1000000", Obeyed, "From where a number gets a note.";
+output_format_csv_serialize_tuple_into_separate_columns Bool, "1", Obeyed, "Whether elements of tuples are columns of CSV output.";
+input_format_csv_deserialize_separate_columns_into_tuple Bool, "1", Obeyed, "Whether a tuple is read from several columns of CSV.";
+output_format_json_map_as_array_of_tuples Bool, "0", Obeyed, "Whether maps are lists of pairs in JSON output.";
+output_format_json_skip_null_value_in_named_tuples Bool, "0", Obeyed, "Whether elements that are NULL are left out of objects.";
+output_format_json_pretty_print Bool, "1", Obeyed, "Whether nested values of the format JSON are on lines of their own.";
+output_format_trim_fixed_string Bool, "0", Obeyed, "Whether FixedString is written without its zero bytes.";
+output_format_values_escape_quote_with_quote Bool, "0", Obeyed, "Whether a quote in Values is doubled.";
+output_format_sql_insert_table_name Text, "table", Obeyed, "The table that SQLInsert names.";
+output_format_sql_insert_max_batch_size UInt64, "65409", Obeyed, "Rows of one statement of SQLInsert.";
+output_format_sql_insert_include_column_names Bool, "1", Obeyed, "Whether SQLInsert names the columns.";
+output_format_sql_insert_quote_names Bool, "1", Obeyed, "Whether SQLInsert quotes their names.";
+output_format_sql_insert_use_replace Bool, "0", Obeyed, "Whether SQLInsert writes REPLACE.";
 output_format_decimal_trailing_zeros Bool, "0", Obeyed, "Whether decimals keep zeros at their end.";
 output_format_pretty_row_numbers Bool, "1", Obeyed, "Whether rows are numbered.";
 output_format_parquet_row_group_size UInt64, "1000000", Obeyed, "Rows of a row group.";

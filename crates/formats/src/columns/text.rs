@@ -17,7 +17,7 @@ use model::address::{V4, V6};
 use model::{ColumnType, raw_text};
 
 use crate::error::FormatError;
-use crate::settings::{DateTimeOutput, FormatSettings};
+use crate::settings::{DateTimeOutput, FormatSettings, Writing};
 use crate::values::print;
 use opening::{Values, open};
 use word::plain_word;
@@ -49,7 +49,7 @@ struct TextOptions {
     quote_decimals: bool,
     escape_slashes: bool,
     tuples_as_objects: bool,
-    trailing_zeros: bool,
+    writing: Writing,
     /// Pretty tables show named tuples as indented JSON.
     indent_named_tuples: bool,
     bool_words: [Vec<u8>; 2],
@@ -96,7 +96,7 @@ impl ColumnText {
             quote_decimals: settings.json_quote_decimals,
             escape_slashes: settings.json_escape_forward_slashes,
             tuples_as_objects: settings.json_named_tuples_as_objects,
-            trailing_zeros: settings.decimal_trailing_zeros,
+            writing: settings.writing,
             indent_named_tuples,
             bool_words: [settings.bool_false.clone().into_bytes(), settings.bool_true.clone().into_bytes()],
         });
@@ -126,7 +126,7 @@ impl ColumnText {
             Values::Bool(array) => out.extend_from_slice(&options.bool_words[usize::from(array.value(row))]),
             Values::Text(array, fixed) => {
                 let bytes = raw_text::bytes(array.value(row));
-                if bytes.len() < *fixed {
+                if bytes.len() < *fixed && !options.writing.trims_fixed {
                     let mut padded = bytes.into_owned();
                     padded.resize(*fixed, 0);
                     string(&padded, style, options, out);
@@ -138,12 +138,16 @@ impl ColumnText {
                 let mut buffer = itoa::Buffer::new();
                 let digits = buffer.format(array.value(row));
                 let quote = options.quote_decimals;
-                bare(style, quote, out, |out| print::decimal(digits, *scale, options.trailing_zeros, out));
+                bare(style, quote, out, |out| {
+                    print::decimal(digits, *scale, options.writing.decimal_zeros, out)
+                });
             }
             Values::Decimal256(array, scale) => {
                 let digits = array.value(row).to_string();
                 let quote = options.quote_decimals;
-                bare(style, quote, out, |out| print::decimal(&digits, *scale, options.trailing_zeros, out));
+                bare(style, quote, out, |out| {
+                    print::decimal(&digits, *scale, options.writing.decimal_zeros, out)
+                });
             }
             Values::Date(array) => {
                 plain_word(style, out, |out| print::date(i64::from(array.value(row)), out))
@@ -231,6 +235,7 @@ fn string(text: &[u8], style: Style, options: &TextOptions, out: &mut Vec<u8>) {
         Style::Plain => out.extend_from_slice(text),
         Style::Escaped => print::escaped(text, b'\'', out),
         Style::Csv => print::csv_quoted(text, out),
+        Style::Quoted if options.writing.doubles_quotes => print::doubled(text, out),
         Style::Quoted => print::quoted(text, out),
         Style::Json => print::json_string(text, options.escape_slashes, out),
     }

@@ -95,6 +95,8 @@ pub struct DelimitedReading {
     pub tsv_enum_as_number: bool,
     pub csv_skip_trailing_empty_lines: bool,
     pub tsv_skip_trailing_empty_lines: bool,
+    /// A tuple of CSV stands in one field.
+    pub csv_tuples_whole: bool,
 }
 
 impl DelimitedReading {
@@ -103,6 +105,86 @@ impl DelimitedReading {
         lookup.flag("input_format_tsv_enum_as_number", &mut self.tsv_enum_as_number);
         lookup.flag("input_format_csv_skip_trailing_empty_lines", &mut self.csv_skip_trailing_empty_lines);
         lookup.flag("input_format_tsv_skip_trailing_empty_lines", &mut self.tsv_skip_trailing_empty_lines);
+        let mut apart = true;
+        lookup.flag("input_format_csv_deserialize_separate_columns_into_tuple", &mut apart);
+        self.csv_tuples_whole = !apart;
+    }
+}
+
+/// How values are written, beyond what most statements ask for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Writing {
+    /// The elements of a tuple are columns of CSV.
+    pub csv_tuples_apart: bool,
+    /// Nested values of the format JSON stand on lines of their own.
+    pub json_indents: bool,
+    /// Elements of named tuples that are NULL are left out of their objects.
+    pub json_skips_nulls: bool,
+    /// A map is a list of objects with `keys` and `values`.
+    pub json_maps_as_lists: bool,
+    /// FixedString is written without its zero bytes.
+    pub trims_fixed: bool,
+    /// A quote within quotes is doubled.
+    pub doubles_quotes: bool,
+    /// Decimals keep the zeros at their end.
+    pub decimal_zeros: bool,
+    /// Rows of JSONEachRow stand in a list.
+    pub json_array_of_rows: bool,
+}
+
+impl Default for Writing {
+    fn default() -> Self {
+        Self {
+            csv_tuples_apart: true,
+            json_indents: true,
+            json_skips_nulls: false,
+            json_maps_as_lists: false,
+            trims_fixed: false,
+            doubles_quotes: false,
+            decimal_zeros: false,
+            json_array_of_rows: false,
+        }
+    }
+}
+
+impl Writing {
+    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+        lookup.flag("output_format_csv_serialize_tuple_into_separate_columns", &mut self.csv_tuples_apart);
+        lookup.flag("output_format_json_pretty_print", &mut self.json_indents);
+        lookup.flag("output_format_json_skip_null_value_in_named_tuples", &mut self.json_skips_nulls);
+        lookup.flag("output_format_json_map_as_array_of_tuples", &mut self.json_maps_as_lists);
+        lookup.flag("output_format_trim_fixed_string", &mut self.trims_fixed);
+        lookup.flag("output_format_values_escape_quote_with_quote", &mut self.doubles_quotes);
+        lookup.flag("output_format_decimal_trailing_zeros", &mut self.decimal_zeros);
+        lookup.flag("output_format_json_array_of_rows", &mut self.json_array_of_rows);
+    }
+}
+
+/// The statements that SQLInsert writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SqlInsert {
+    pub table: String,
+    pub rows_max: u64,
+    pub names_columns: bool,
+    pub quotes_names: bool,
+    /// REPLACE in the place of INSERT.
+    pub replaces: bool,
+}
+
+impl Default for SqlInsert {
+    fn default() -> Self {
+        let (table, rows_max) = ("table".to_owned(), 65_409);
+        Self { table, rows_max, names_columns: true, quotes_names: true, replaces: false }
+    }
+}
+
+impl SqlInsert {
+    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+        lookup.text("output_format_sql_insert_table_name", &mut self.table);
+        lookup.number("output_format_sql_insert_max_batch_size", &mut self.rows_max);
+        lookup.flag("output_format_sql_insert_include_column_names", &mut self.names_columns);
+        lookup.flag("output_format_sql_insert_quote_names", &mut self.quotes_names);
+        lookup.flag("output_format_sql_insert_use_replace", &mut self.replaces);
     }
 }
 

@@ -246,6 +246,15 @@ pub(crate) fn quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
+/// As [`quoted`], with quotes within that are doubled.
+pub(crate) fn doubled(text: &[u8], out: &mut Vec<u8>) {
+    for piece in text.split(|byte| *byte == b'\'') {
+        out.push(b'\'');
+        escaped(piece, b'\'', out);
+        out.push(b'\'');
+    }
+}
+
 /// `"text"` with quotes doubled.
 pub(crate) fn csv_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');

@@ -6,8 +6,8 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use model::ColumnType;
 use model::saturating::u64_of;
+use model::{ColumnType, ErrorCode};
 
 use super::{Columns, OutputStats, RowWriter};
 use crate::binary::column::{Column, Layout};
@@ -142,11 +142,23 @@ impl RowWriter for RawBlobWriter {
     }
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
-        let mut columns = self.columns.open(batch, &self.settings)?;
+        let mut texts = self.columns.open(batch, &self.settings)?;
+        let mut values: Vec<Option<Column>> = Vec::with_capacity(texts.len());
+        for ((array, t), name) in batch.columns().iter().zip(&self.columns.types).zip(&self.columns.names) {
+            if matches!(t, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)) {
+                let message = format!("format RawBLOB has no bytes for values of type {t}");
+                return Err(FormatError::new(ErrorCode::NOT_IMPLEMENTED, message).in_column(name.as_str()));
+            }
+            let has_bytes = !t.is_string() && *t.value_type() != ColumnType::Nothing;
+            let column = has_bytes.then(|| from_array(array, t.value_type(), Layout::Rows));
+            values.push(column.transpose()?);
+        }
         for row in 0..batch.num_rows() {
-            for (column, array) in columns.iter_mut().zip(batch.columns()) {
-                if array.is_valid(row) {
-                    column.write(row, Style::Plain, out);
+            for (at, (array, t)) in batch.columns().iter().zip(&self.columns.types).enumerate() {
+                match &values[at] {
+                    _ if !array.is_valid(row) => {}
+                    Some(column) => cells::write(column, t.value_type(), row, out),
+                    None => texts[at].write(row, Style::Plain, out),
                 }
             }
         }

@@ -48,12 +48,17 @@ impl DelimitedWriter {
         }
     }
 
+    /// Whether the elements of a tuple are values of their own.
+    fn flattens(&self) -> bool {
+        self.syntax == Syntax::Csv && self.settings.writing.csv_tuples_apart
+    }
+
     /// One value; in CSV the elements of a tuple are values of their own.
     fn value(&self, column: &mut ColumnText, row: usize, out: &mut Vec<u8>) {
         if column.is_null(row) {
             return out.extend_from_slice(&self.null);
         }
-        if self.syntax == Syntax::Csv
+        if self.flattens()
             && let Some(children) = column.tuple_children().filter(|children| !children.is_empty())
         {
             for (at, child) in children.iter_mut().enumerate() {
@@ -100,7 +105,7 @@ impl RowWriter for DelimitedWriter {
         self.columns = Columns::of(schema);
         let mut cells = Columns::default();
         for (name, column_type) in self.columns.names.iter().zip(&self.columns.types) {
-            if self.syntax == Syntax::Csv {
+            if self.flattens() {
                 flattened(name, column_type, &mut cells);
             } else {
                 cells.names.push(name.clone());

@@ -1,6 +1,6 @@
 //! JSON documents and JSON rows.
 //!
-//! Invariant: the output is one valid JSON document (JSON, JSONCompact, or rows with `json_array_of_rows`) or one per
+//! Invariant: the output is one valid JSON document (JSON, JSONCompact, or rows with `output_format_json_array_of_rows`) or one per
 //! line.
 
 use arrow::array::RecordBatch;
@@ -138,10 +138,27 @@ impl JsonWriter {
                 true => {
                     quoted(column, row, self.settings.json_escape_forward_slashes, &mut self.scratch, out);
                 }
+                false if !self.settings.writing.json_indents => column.write(row, Style::Json, out),
                 false => column.write_indented(row, VALUE_DEPTH, TABS, out),
             }
         }
         out.extend_from_slice(b"\n\t\t}");
+    }
+}
+
+/// A document is UTF-8: of what is none every run becomes one sign, as in ClickHouse.
+pub(super) fn make_valid(out: &mut Vec<u8>, from: usize) {
+    if std::str::from_utf8(&out[from..]).is_ok() {
+        return;
+    }
+    let written = out.split_off(from);
+    let mut in_run = false;
+    for chunk in written.utf8_chunks() {
+        in_run &= chunk.valid().is_empty();
+        out.extend_from_slice(chunk.valid().as_bytes());
+        if !chunk.invalid().is_empty() && !std::mem::replace(&mut in_run, true) {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
     }
 }
 
@@ -156,6 +173,7 @@ impl RowWriter for JsonWriter {
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
         let mut columns = self.columns.open(batch, &self.settings)?;
+        let from = out.len();
         for row in 0..batch.num_rows() {
             if self.rows > 0 {
                 out.extend_from_slice(b",\n");
@@ -174,6 +192,7 @@ impl RowWriter for JsonWriter {
                 }
             }
         }
+        make_valid(out, from);
         Ok(())
     }
 
@@ -252,7 +271,7 @@ impl JsonRowsWriter {
 
     /// Rows that are lists are lines, whatever the setting says, as in ClickHouse.
     fn is_array(&self) -> bool {
-        self.settings.json_array_of_rows && self.layout != Layout::Lists
+        self.settings.writing.json_array_of_rows && self.layout != Layout::Lists
     }
 
     fn separator(&mut self, out: &mut Vec<u8>) {

@@ -6,7 +6,7 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::json::{string, write_end, write_meta};
+use super::json::{make_valid, string, write_end, write_meta};
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
@@ -77,7 +77,9 @@ impl RowWriter for JsonColumnsWriter {
 
     fn finish(&mut self, stats: &OutputStats, out: &mut Vec<u8>) -> Result<(), FormatError> {
         let indent: &[u8] = if self.frame == Frame::Document { b"\t\t" } else { b"\t" };
-        for (at, (key, values)) in self.keys.iter().zip(&mut self.values).enumerate() {
+        // Without rows only the object of lists has its lists, as in ClickHouse.
+        let columns = if self.rows == 0 && self.frame != Frame::Named { 0 } else { self.keys.len() };
+        for (at, (key, values)) in self.keys.iter().zip(&mut self.values).enumerate().take(columns) {
             if at > 0 {
                 out.extend_from_slice(b",\n");
             }
@@ -87,6 +89,9 @@ impl RowWriter for JsonColumnsWriter {
                 out.extend_from_slice(b": ");
             }
             out.push(b'[');
+            if self.frame == Frame::Document {
+                make_valid(values, 0);
+            }
             out.append(values);
             out.push(b']');
         }

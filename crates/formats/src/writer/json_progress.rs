@@ -116,6 +116,7 @@ mod tests {
     use super::super::{TOTALS_KEY, new_writer};
     use super::*;
     use crate::kind::FormatKind;
+    use crate::settings::Writing;
 
     fn batch(number: u64, text: &str, marks: HashMap<String, String>) -> RecordBatch {
         let fields = vec![to_field("a\"b/c", &ColumnType::UInt64), to_field("s", &ColumnType::String)];
@@ -145,7 +146,10 @@ mod tests {
             ("JSONCompactStringsEachRowWithProgress", r#"["1", "x"]"#, r#"["2", ""]"#),
         ] {
             let kind = FormatKind::parse(name).unwrap();
-            let settings = FormatSettings { json_array_of_rows: true, ..FormatSettings::default() };
+            let settings = FormatSettings {
+                writing: Writing { json_array_of_rows: true, ..Writing::default() },
+                ..FormatSettings::default()
+            };
             let mut writer = new_writer(kind, &settings).unwrap();
             let rows = batch(1, "x", HashMap::new());
             let mut out = vec![];

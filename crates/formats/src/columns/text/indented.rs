@@ -17,6 +17,34 @@ fn line(depth: usize, unit: &[u8], out: &mut Vec<u8>) {
     (0..depth).for_each(|_| out.extend_from_slice(unit));
 }
 
+/// The entries of a map as a list of objects.
+fn write_entries(
+    entries: std::ops::Range<usize>,
+    mut columns: [&mut ColumnText; 2],
+    depth: usize,
+    unit: &[u8],
+    out: &mut Vec<u8>,
+) {
+    out.push(b'[');
+    for at in entries.clone() {
+        comma(at > entries.start, out);
+        line(depth + 1, unit, out);
+        out.push(b'{');
+        for (place, column) in columns.iter_mut().enumerate() {
+            comma(place > 0, out);
+            line(depth + 2, unit, out);
+            out.extend_from_slice(if place > 0 { b"\"values\": " } else { b"\"keys\": " });
+            column.write_indented(at, depth + 2, unit, out);
+        }
+        line(depth + 1, unit, out);
+        out.push(b'}');
+    }
+    if !entries.is_empty() {
+        line(depth, unit, out);
+    }
+    out.push(b']');
+}
+
 impl ColumnText {
     fn is_nested(&self) -> bool {
         matches!(self.values, Values::List(..) | Values::Map(..) | Values::Tuple(..))
@@ -44,6 +72,9 @@ impl ColumnText {
                 line(depth, unit, out);
                 out.push(b']');
             }
+            Values::Map(offsets, keys, values) if options.writing.json_maps_as_lists => {
+                write_entries(range(offsets, row), [keys, values], depth, unit, out);
+            }
             Values::Map(offsets, keys, values) => {
                 let entries = range(offsets, row);
                 if entries.is_empty() {
@@ -65,14 +96,21 @@ impl ColumnText {
                 let named = !names.is_empty() && names.iter().all(Option::is_some);
                 let object = named && options.tuples_as_objects;
                 out.push(if object { b'{' } else { b'[' });
+                let mut any = false;
                 for (at, child) in children.iter_mut().enumerate() {
-                    comma(at > 0, out);
+                    if object && options.writing.json_skips_nulls && child.is_null(row) {
+                        continue;
+                    }
+                    comma(std::mem::replace(&mut any, true), out);
                     line(depth + 1, unit, out);
                     if object && let Some(name) = &names[at] {
                         print::json_string(name.as_bytes(), options.escape_slashes, out);
                         out.extend_from_slice(b": ");
                     }
                     child.write_indented(row, depth + 1, unit, out);
+                }
+                if object && !any {
+                    out.push(b'\n');
                 }
                 line(depth, unit, out);
                 out.push(if object { b'}' } else { b']' });

@@ -34,6 +34,18 @@ impl ColumnText {
                 }
                 out.push(b']');
             }
+            Values::Map(offsets, keys, values) if json && options.writing.json_maps_as_lists => {
+                out.push(b'[');
+                for at in range(offsets, row) {
+                    comma(at > range(offsets, row).start, out);
+                    out.extend_from_slice(b"{\"keys\":");
+                    keys.write(at, inner, out);
+                    out.extend_from_slice(b",\"values\":");
+                    values.write(at, inner, out);
+                    out.push(b'}');
+                }
+                out.push(b']');
+            }
             Values::Map(offsets, keys, values) => {
                 out.push(b'{');
                 for at in range(offsets, row) {
@@ -58,8 +70,12 @@ impl ColumnText {
                     (b'(', b')')
                 };
                 out.push(open);
+                let mut any = false;
                 for (at, child) in children.iter_mut().enumerate() {
-                    comma(at > 0, out);
+                    if object && options.writing.json_skips_nulls && child.is_null(row) {
+                        continue;
+                    }
+                    comma(std::mem::replace(&mut any, true), out);
                     if object && let Some(name) = &names[at] {
                         print::json_string(name.as_bytes(), options.escape_slashes, out);
                         out.push(b':');
