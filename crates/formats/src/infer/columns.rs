@@ -5,19 +5,21 @@
 
 mod described;
 mod guess;
+mod value;
 
 use model::saturating::u64_of;
 use model::type_name;
 use model::{ColumnType, ErrorCode};
 
-use crate::error::FormatError;
+use crate::error::{FormatError, excerpt};
 use crate::kind::{FormatKind, HeaderRows};
 use crate::rows::json::document::declared;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
 use crate::rows::splitter::{Splitter, is_csv, splitter};
 use crate::settings::{EscapingRule, FormatSettings};
-use crate::values::cell::Cell;
-use guess::{Guess, Source};
+use crate::values::cell::{Cell, TextForm};
+use guess::Guess;
+use value::Source;
 
 /// What a sample says about its file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -153,6 +155,7 @@ impl Tally<'_> {
                 RowEnd::Row(next) => at = next,
                 RowEnd::Incomplete | RowEnd::Finished(_) => break,
             }
+            self.check(&cells, header != HeaderRows::None && early.len() < early_wanted)?;
             if early.len() < early_wanted {
                 early.push(cells);
                 continue;
@@ -188,11 +191,41 @@ impl Tally<'_> {
             self.second_names_types = Self::texts(&cells[..first.len()]).ok().and_then(types);
             self.columns = guesses.into_iter().map(|guess| (String::new(), guess)).collect();
         } else {
-            for ((_, known), guess) in self.columns.iter_mut().zip(guesses) {
-                known.join(guess);
-            }
+            self.join(guesses)?;
         }
         self.rows += 1;
+        Ok(())
+    }
+
+    /// Refuses cells of JSON and SQL that are no values: of other formats everything is text.
+    fn check(&self, cells: &[Cell<'_>], are_names: bool) -> Result<(), FormatError> {
+        let is_garbled = |cell: &&Cell<'_>| match are_names {
+            true => cell.form == TextForm::Json && cell.text.first() != Some(&b'"'),
+            false => Guess::is_garbled(**cell, self.settings),
+        };
+        match cells.iter().find(|cell| !self.kind.is_custom() && is_garbled(cell)) {
+            None => Ok(()),
+            Some(garbled) => {
+                let message = format!("cannot parse input: no value is {}", excerpt(garbled.text));
+                Err(FormatError::new(ErrorCode::INCORRECT_DATA, message).at_row(self.rows + 1))
+            }
+        }
+    }
+
+    /// What a further row says of the columns.
+    fn join(&mut self, guesses: Vec<Guess>) -> Result<(), FormatError> {
+        let (row, is_json) = (self.rows + 1, self.source() == Source::Json);
+        for ((_, known), guess) in self.columns.iter_mut().zip(guesses) {
+            let joined = match self.kind {
+                _ if is_json => known.join_json(guess, self.settings.json),
+                FormatKind::Values if known.is_foreign_to(&guess) => Err(known.differs(&guess)),
+                _ => {
+                    known.join(guess);
+                    Ok(())
+                }
+            };
+            joined.map_err(|message| FormatError::new(ErrorCode::TYPE_MISMATCH, message).at_row(row))?;
+        }
         Ok(())
     }
 
@@ -200,7 +233,7 @@ impl Tally<'_> {
         let Some(first) = early.first() else {
             return Err(FormatError::new(ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file is empty"));
         };
-        let (header, source) = (self.kind.header_rows(), self.source());
+        let header = self.kind.header_rows();
         if header == HeaderRows::NamesAndTypes
             && let Some(types) = early.get(1)
         {
@@ -228,13 +261,7 @@ impl Tally<'_> {
                 distinct(Self::texts(first)?)?
             }
             HeaderRows::None => {
-                for ((_, known), guess) in self
-                    .columns
-                    .iter_mut()
-                    .zip(first.iter().map(|cell| Guess::of(*cell, source, self.settings)))
-                {
-                    known.join(guess);
-                }
+                self.join(self.guesses(first))?;
                 self.rows += 1;
                 (1..=first.len()).map(|position| format!("c{position}")).collect()
             }
@@ -260,7 +287,7 @@ impl Tally<'_> {
         let detect = match self.source() {
             _ if self.kind.is_custom() => self.settings.custom.detect_header,
             Source::Csv => self.settings.csv_detect_header,
-            Source::Tsv => self.kind != FormatKind::TabSeparatedRaw && self.settings.tsv_detect_header,
+            Source::Tsv => self.settings.tsv_detect_header,
             Source::Json | Source::Literal => false,
         };
         // A line that begins with a tab is more often data than a header.
@@ -301,6 +328,7 @@ impl Tally<'_> {
                 RowEnd::Incomplete | RowEnd::Finished(_) => break,
             }
             for (key, value) in &members {
+                self.check(std::slice::from_ref(value), false)?;
                 let name = Self::texts(&[*key])?.pop().unwrap_or_default();
                 let mut guess = Guess::of(*value, self.source(), self.settings);
                 if self.kind == FormatKind::Tskv {
@@ -333,8 +361,12 @@ impl Tally<'_> {
         for (name, guess) in self.columns {
             // Outside of JSON what is only NULL is text without NULLs, as in ClickHouse.
             let incomplete = !is_json && (guess.is_unknown() || guess.is_incomplete());
-            let guess = if incomplete { Guess::Type(ColumnType::String) } else { guess };
-            let Some(column_type) = guess.into_type(self.settings) else {
+            let guess = match incomplete {
+                true if self.kind == FormatKind::Values => None,
+                true => Some(Guess::Type(ColumnType::String)),
+                false => Some(guess),
+            };
+            let Some(column_type) = guess.and_then(|guess| guess.into_type(self.settings)) else {
                 let message = format!(
                     "cannot determine type for column \"{name}\" by first {} rows of data, \
                      most likely this column contains only nulls or empty arrays",
