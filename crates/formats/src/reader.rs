@@ -19,7 +19,7 @@ use crate::binary::native::NativeReader;
 use crate::binary::row_binary::RowBinaryReader;
 use crate::binary::whole::WholeReader;
 use crate::column_names::HeaderReading;
-use crate::columns::builder::BuilderOptions;
+use crate::columns::builder::{BuilderOptions, Manner};
 use crate::columns::fit::{Wanted, types_of};
 use crate::error::FormatError;
 use crate::kind::{FormatKind, HeaderRows};
@@ -104,9 +104,16 @@ fn reader_of_types(
     let csv = is_csv(kind);
     let mut options = BuilderOptions::from(settings);
     options.is_csv = csv || kind.is_custom() && settings.custom.rule == EscapingRule::Csv;
+    options.manner = manner(kind, settings);
     options.enums_as_numbers =
         csv && settings.delimited.csv_enum_as_number || is_tsv(kind) && settings.delimited.tsv_enum_as_number;
-    let block = Block::new(file_schema, types, projection, &options, csv)?;
+    let flattens = csv && !settings.delimited.csv_tuples_whole;
+    let block = Block::new(file_schema, types, projection, &options, flattens)?;
+    let is_text = types.first().is_some_and(|only| *only.value_type() == ColumnType::String);
+    if kind == FormatKind::LineAsString && !(is_text && block.width() == 1) {
+        let message = "format LineAsString is for a single column of type String";
+        return Err(FormatError::new(ErrorCode::INCORRECT_QUERY, message));
+    }
     match splitter(kind, settings, block.column_names())? {
         Splitter::Csv(rows) => reader(rows, block, kind, settings, start),
         Splitter::Tsv(rows) => reader(rows, block, kind, settings, start),
@@ -120,6 +127,25 @@ fn reader_of_types(
         Splitter::NamedObjects(rows) => reader(rows, block, kind, settings, start),
         Splitter::ObjectTexts(rows) => reader(rows, block, kind, settings, start),
         Splitter::Columns(rows) => reader(rows, block, kind, settings, start),
+    }
+}
+
+fn manner(kind: FormatKind, settings: &FormatSettings) -> Manner {
+    use FormatKind as F;
+    match kind {
+        F::Values => Manner::Expression,
+        F::TabSeparatedRaw | F::TabSeparatedRawWithNames | F::TabSeparatedRawWithNamesAndTypes => {
+            Manner::Whole
+        }
+        _ if is_csv(kind) => Manner::Csv,
+        _ if kind.of_plain_values() != kind => Manner::Whole,
+        _ if kind.is_custom() => match settings.custom.rule {
+            EscapingRule::Csv => Manner::Csv,
+            EscapingRule::Raw => Manner::Whole,
+            EscapingRule::Quoted => Manner::Quoted,
+            EscapingRule::Escaped | EscapingRule::Json => Manner::Plain,
+        },
+        _ => Manner::Plain,
     }
 }
 
@@ -161,12 +187,16 @@ struct Reader<S> {
     /// What follows the skipped lines.
     header: Ahead,
     types_follow: bool,
+    /// Cells of the last header row.
+    header_cells: usize,
     skip_unknown: bool,
     /// How a header is read.
     reading: HeaderReading,
     variable_columns: bool,
     /// CSV: one more delimiter may stand at the end of a row.
     trailing_delimiter: bool,
+    /// Values: a row that is not as it should be is wrong SQL.
+    takes_expressions: bool,
     rows_max: usize,
     block_bytes: usize,
     position: u64,
@@ -217,6 +247,7 @@ fn reader<S: SplitRows + 'static>(
         ahead,
         header,
         types_follow: kind.header_rows() == HeaderRows::NamesAndTypes,
+        header_cells: 0,
         skip_unknown: settings.skip_unknown_fields,
         reading: settings.header,
         variable_columns: match kind {
@@ -225,6 +256,7 @@ fn reader<S: SplitRows + 'static>(
             _ => settings.tsv_allow_variable_columns,
         },
         trailing_delimiter: csv,
+        takes_expressions: kind == FormatKind::Values,
         rows_max: settings.block_rows_max,
         block_bytes: 0,
         position,

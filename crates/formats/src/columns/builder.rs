@@ -5,6 +5,7 @@
 //! Must not know: where cells come from.
 
 mod bare;
+mod refusal;
 mod enum_lookup;
 mod store;
 
@@ -23,6 +24,7 @@ use crate::error::{FormatError, ValueError, excerpt};
 use crate::settings::{DateTimeInput, FormatSettings, JsonReading};
 use crate::values::cell::{Cell, TextForm};
 use model::calendar::zone::Zone;
+pub(crate) use refusal::Manner;
 use store::Store;
 
 /// What the readers of values need to know of the settings.
@@ -38,6 +40,7 @@ pub(crate) struct BuilderOptions {
     pub(crate) enums_as_numbers: bool,
     /// Cells are those of CSV: values that are no text may stand in single quotes, and arrays without brackets.
     pub(crate) is_csv: bool,
+    pub(crate) manner: Manner,
     pub(crate) json: JsonReading,
 }
 
@@ -51,6 +54,7 @@ impl From<&FormatSettings> for BuilderOptions {
             time_zone: settings.time_zone.as_str().into(),
             enums_as_numbers: false,
             is_csv: false,
+            manner: Manner::Plain,
             json: settings.json,
         }
     }

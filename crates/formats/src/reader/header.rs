@@ -3,10 +3,12 @@
 //! Invariant: a first row is taken for names only when it can be nothing else to this table. Must not know: how cells
 //! become values.
 
+use model::ErrorCode;
+
 use super::Reader;
 use crate::error::FormatError;
-use crate::rows::split::{RowEnd, SplitRows};
-use crate::values::cell::Cell;
+use crate::rows::split::{RowEnd, SplitError, SplitRows};
+use crate::values::cell::{Cell, TextForm};
 use scan::find::find_any;
 
 /// Rows ahead of the data.
@@ -46,11 +48,23 @@ impl<S: SplitRows> Reader<S> {
             let split = self.rows.header_row(bytes, at, end, &mut cells);
             // What may be data is read, or refused, as data.
             let may_be_data = matches!(self.ahead, Ahead::MaybeNames | Ahead::MaybeTypes);
-            if split.is_err() && may_be_data {
+            let is_csv = self.trailing_delimiter;
+            let is_garbled =
+                |error: &SplitError| is_csv && error.code == ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED;
+            if may_be_data
+                && split.as_ref().is_err_and(|error| self.tolerance.is_some() || !is_garbled(error))
+            {
                 self.ahead = Ahead::Data;
                 return Ok(at);
             }
-            match split.map_err(|error| self.split_error(error, 0))? {
+            let split = split.map_err(|mut error| {
+                // Where CSV may have names ClickHouse looks for cells before it looks for values.
+                if is_garbled(&error) {
+                    error.code = ErrorCode::INCORRECT_DATA;
+                }
+                self.split_error(error, 0)
+            });
+            match split? {
                 RowEnd::Incomplete => return Ok(at),
                 RowEnd::Finished(next) => {
                     self.ahead = Ahead::Data;
@@ -72,6 +86,17 @@ impl<S: SplitRows> Reader<S> {
     fn header_row(&mut self, cells: &[Cell<'_>]) -> Result<bool, FormatError> {
         let mut scratch = Vec::new();
         let mut texts = Vec::with_capacity(cells.len());
+        let is_no_text = |cell: &Cell<'_>| cell.form == TextForm::Json && cell.text.first() != Some(&b'"');
+        let must_name = matches!(self.ahead, Ahead::Names | Ahead::Types);
+        if must_name && (cells.is_empty() || cells.iter().any(is_no_text)) {
+            let message = "cannot parse JSON string: expected opening quote of a name or type in the header";
+            return Err(FormatError::new(ErrorCode::CANNOT_PARSE_QUOTED_STRING, message));
+        }
+        if self.ahead == Ahead::Types && self.header_cells != cells.len() {
+            let message = format!("the header has {} types for {} columns", cells.len(), self.header_cells);
+            return Err(FormatError::new(ErrorCode::INCORRECT_DATA, message));
+        }
+        self.header_cells = cells.len();
         for cell in cells {
             texts.push(String::from_utf8_lossy(cell.content(&mut scratch)?).into_owned());
         }

@@ -44,16 +44,14 @@ impl<S: SplitRows> Reader<S> {
             cells.resize(first + width, Cell::DEFAULT);
             return Ok(());
         }
-        let (code, message) = if count < width {
-            let message = format!("row has {count} columns, {width} expected: the next column is missing");
-            (ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message)
-        } else {
-            let code = if self.trailing_delimiter {
-                ErrorCode::INCORRECT_DATA
-            } else {
-                ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED
-            };
-            (code, format!("expected end of line: row has {count} columns, {width} expected"))
+        let code = match count > width {
+            _ if self.takes_expressions => ErrorCode::SYNTAX_ERROR,
+            true if self.trailing_delimiter => ErrorCode::INCORRECT_DATA,
+            _ => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+        };
+        let message = match count < width {
+            true => format!("row has {count} columns, {width} expected: the next column is missing"),
+            false => format!("expected end of line: row has {count} columns, {width} expected"),
         };
         Err(SplitError { code, message, at: next, cell: count.min(width) })
     }
@@ -208,13 +206,16 @@ impl<S: SplitRows> Reader<S> {
         if let Ok(RowEnd::Row(next)) = split {
             return Ok(Step::Rows(Taken { rows: 1, next }));
         }
-        // A bad value in an earlier row comes first.
-        cells.truncate(first);
+        // A bad value in an earlier row comes first, and then one ahead of what is wrong in this one.
+        let of_row = cells.split_off(first);
         self.append(bytes, plain, cells)?;
         match split {
             Ok(RowEnd::Finished(next)) => Ok(Step::Stop(next)),
             Ok(_) => Ok(Step::Stop(at)),
-            Err(error) => {
+            Err(mut error) => {
+                if let Some((cell, bad)) = self.block.first_bad(&of_row) {
+                    error = SplitError { code: bad.code, message: bad.message, at: error.at, cell };
+                }
                 let next = self.skip_row(bytes, at, end, error)?;
                 Ok(next.map_or(Step::Stop(at), Step::Skipped))
             }

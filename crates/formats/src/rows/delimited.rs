@@ -223,7 +223,9 @@ impl SplitRows for CsvRows {
                 Some(byte) if self.is_quote(*byte) => {
                     let Some((cell, mut end)) = self.quoted(bytes, at, last) else {
                         if last {
-                            return Err(Self::not_closed(bytes, at, cells.len() - before));
+                            let error = Self::not_closed(bytes, at, cells.len() - before);
+                            cells.push(Cell { text: &bytes[at + 1..], form: TextForm::CsvQuoted });
+                            return Err(error);
                         }
                         return Ok(RowEnd::Incomplete);
                     };

@@ -31,20 +31,11 @@ pub(crate) enum Splitter {
 }
 
 pub(crate) fn is_csv(kind: FormatKind) -> bool {
-    matches!(kind, FormatKind::Csv | FormatKind::CsvWithNames | FormatKind::CsvWithNamesAndTypes)
+    kind.name().starts_with("CSV")
 }
 
 pub(crate) fn is_tsv(kind: FormatKind) -> bool {
-    use FormatKind as F;
-    matches!(
-        kind,
-        F::TabSeparated
-            | F::TabSeparatedWithNames
-            | F::TabSeparatedWithNamesAndTypes
-            | F::TabSeparatedRaw
-            | F::TabSeparatedRawWithNames
-            | F::TabSeparatedRawWithNamesAndTypes
-    )
+    kind.name().starts_with("TabSeparated")
 }
 
 pub(crate) fn splitter<'n>(

@@ -8,6 +8,7 @@ use model::{ColumnType, ErrorCode};
 use crate::error::{ValueError, excerpt};
 use crate::settings::JsonReading;
 use scan::find::{ItemEnd, contains, find_any, skip_space, value_end};
+use scan::number;
 
 /// How the bytes of a cell stand for a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -222,13 +223,17 @@ fn unicode_escape(text: &[u8], at: usize) -> Option<(char, usize)> {
 /// Whether a JSON value that is no string, list or object is one of those there are: a number, `true`, `false`, `null`.
 pub(crate) fn bare_value(text: &[u8]) -> Result<(), ValueError> {
     let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E');
+    let parts = text.iter().position(|byte| !is_part(byte)).unwrap_or(text.len());
     let (code, message) = match text {
         [b'"' | b'{' | b'[', ..] | b"true" | b"false" | b"null" => return Ok(()),
-        [b'0'..=b'9' | b'.' | b'-' | b'+', rest @ ..] if rest.iter().all(is_part) => return Ok(()),
+        [b'0'..=b'9' | b'.' | b'-' | b'+', ..] if number::float::<f64>(text).is_ok() => return Ok(()),
         [b'-' | b'+', rest @ ..]
             if rest.eq_ignore_ascii_case(b"inf") || rest.eq_ignore_ascii_case(b"nan") =>
         {
             return Ok(());
+        }
+        [b'0'..=b'9' | b'.' | b'-' | b'+', ..] if number::float::<f64>(&text[..parts]).is_err() => {
+            (ErrorCode::INCORRECT_DATA, format!("expected a number: {}", excerpt(text)))
         }
         [b'0'..=b'9' | b'.' | b'-' | b'+', ..] => (
             ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,

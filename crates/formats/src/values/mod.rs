@@ -6,3 +6,4 @@
 pub(crate) mod date_text;
 pub mod cell;
 pub(crate) mod print;
+pub(crate) mod uuid_text;

@@ -13,6 +13,12 @@ pub(super) fn is_bare(cell: Cell<'_>) -> bool {
     cell.form == TextForm::Json && cell.text.first() != Some(&b'"')
 }
 
+/// Whether it is a number in SQL that stands for days: a larger one may be seconds.
+#[inline]
+pub(super) fn are_days(cell: Cell<'_>) -> bool {
+    cell.form == TextForm::Literal && cell.text.len() <= 4 && cell.text.iter().all(u8::is_ascii_digit)
+}
+
 /// Eight digits are a date, as in quotes; fewer or more are days since 1970-01-01.
 pub(super) fn days(text: &[u8]) -> Option<i64> {
     let days = number::signed::<i64>(text).ok()?;

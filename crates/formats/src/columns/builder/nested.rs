@@ -106,7 +106,8 @@ fn tuple(
     children: &mut [TypedColumnBuilder],
     json: JsonReading,
 ) -> Result<(), Failure> {
-    if syntax == Syntax::Json && text.first() == Some(&b'{') {
+    // Elements without names are those of a list.
+    if syntax == Syntax::Json && text.first() == Some(&b'{') && names.iter().any(Option::is_some) {
         return tuple_object(text, names, children, json);
     }
     let (open, close) = if syntax == Syntax::Json { (b'[', b']') } else { (b'(', b')') };

@@ -6,18 +6,19 @@ use std::borrow::Cow;
 use std::cell::Cell as Flag;
 
 use arrow::array::{NullBufferBuilder, StringViewBuilder};
-use arrow::datatypes::{TimeUnit, i256};
+use arrow::datatypes::i256;
 use model::address::{parse_v4, parse_v6};
 use model::{ColumnType, ErrorCode, raw_text};
 
-use super::store::{Store, TimeColumn};
+use super::refusal::Manner;
+use super::store::Store;
 use super::truth::{may_be_truth, truth};
-use super::{BuilderOptions, CellError, bare, csv, nested, unreadable};
+use super::{BuilderOptions, CellError, bare, csv, nested, refusal, unreadable};
 use crate::error::{ValueError, excerpt};
 use crate::settings::JsonReading;
 use crate::values::cell::{Cell, TextForm, bare_value};
-use crate::values::date_text::{TimeText, date, time};
-use model::calendar::zone::DATE_TIME_SECONDS_MAX;
+use crate::values::date_text::{date, time};
+use crate::values::uuid_text;
 use scan::number::{self, NumberError};
 
 /// The column around a store.
@@ -58,10 +59,23 @@ impl Column<'_> {
                 }
                 None => {}
             },
-            TextForm::Empty if self.column_type.is_number() || self.column_type.is_string() => self.valid(),
+            TextForm::Empty if self.has_empty() => self.valid(),
+            // Of a string in JSON a whole number reads the digits that are there.
+            TextForm::Json | TextForm::JsonPlain
+                if cell.text == b"\"\"" && self.has_empty() && !self.column_type.is_string() =>
+            {
+                self.valid();
+            }
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Whether nothing at all is a value: a float needs a digit.
+    fn has_empty(&self) -> bool {
+        let is_float = matches!(self.column_type.value_type(), ColumnType::Float32 | ColumnType::Float64);
+        let may_be_empty = self.column_type.is_number() && !is_float && self.options.manner != Manner::Whole;
+        self.column_type.is_string() || may_be_empty
     }
 
     /// Whether the value lacks the quotes that its type has in SQL: a bare word there is an expression.
@@ -78,6 +92,9 @@ impl Column<'_> {
                 let digits = cell.text.strip_prefix(b"-").unwrap_or(cell.text);
                 digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
             }
+            _ if self.options.manner != Manner::Expression => !is_quoted(inner),
+            ColumnType::Enum8(_) | ColumnType::Enum16(_) => number::signed::<i16>(cell.text).is_ok(),
+            ColumnType::Date | ColumnType::Date32 => bare::are_days(cell),
             other => !is_quoted(other),
         };
         if fits {
@@ -85,6 +102,11 @@ impl Column<'_> {
         }
         let message = format!("{} stands without quotes, for type {}", excerpt(cell.text), self.column_type);
         Err(ValueError::new(ErrorCode::CANNOT_PARSE_QUOTED_STRING, message))
+    }
+
+    /// The error of a cell with the code that it has in the format.
+    fn refused(&self, cell: Cell<'_>, error: ValueError) -> ValueError {
+        refusal::coded(cell, self.column_type, self.options.manner, error)
     }
 
     fn error(&self, why: NumberError, text: &[u8]) -> ValueError {
@@ -127,7 +149,7 @@ pub(super) fn append<'a>(
         }
         Store::Date(values, range) => {
             let ((first, last), is_bare) = (*range, Flag::new(false));
-            let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell)));
+            let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell) || bare::are_days(*cell)));
             scalars(column, values, 0, cells, |text| {
                 let days = if is_bare.get() { bare::days(text) } else { date(text) };
                 let days = days.ok_or(NumberError::NotANumber)?.clamp(first, last);
@@ -139,24 +161,27 @@ pub(super) fn append<'a>(
             let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell)));
             scalars(column, values, 0, cells, |text| {
                 let found = if is_bare.get() { bare::seconds(text, input) } else { time(text, input) };
-                ticks(found.ok_or(NumberError::NotANumber)?, of_column)
+                of_column.ticks(found.ok_or(NumberError::NotANumber)?)
             })
         }
         Store::Uuid(_) | Store::Wide(..) | Store::Ipv4(_) | Store::Ipv6(_) => words(column, store, cells),
         Store::Enum8(values, lookup) => {
             let least = i8::try_from(lookup.least()).unwrap_or(0);
-            let numbers = column.options.enums_as_numbers;
+            let (numbers, is_bare) = (column.options.enums_as_numbers, Flag::new(false));
+            let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell)));
             scalars(column, values, least, cells, |text| {
                 lookup
-                    .find_as(text, numbers)
+                    .find_as(text, numbers || is_bare.get())
                     .and_then(|n| i8::try_from(n).ok())
                     .ok_or(NumberError::NotANumber)
             })
         }
         Store::Enum16(values, lookup) => {
             let (least, numbers) = (lookup.least(), column.options.enums_as_numbers);
+            let is_bare = Flag::new(false);
+            let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell)));
             scalars(column, values, least, cells, |text| {
-                lookup.find_as(text, numbers).ok_or(NumberError::NotANumber)
+                lookup.find_as(text, numbers || is_bare.get()).ok_or(NumberError::NotANumber)
             })
         }
         Store::Text { .. } => texts(column, store, cells),
@@ -179,7 +204,8 @@ fn nested_values<'a>(
         }
         let bracketed = csv::bracketed(cell, column.options, store).map_err(at)?;
         let cell = bracketed.as_deref().map_or(cell, |text| Cell { text, form: TextForm::Raw });
-        nested::append(column.column_type, store, cell, column.scratch, column.options.json).map_err(at)?;
+        let read = nested::append(column.column_type, store, cell, column.scratch, column.options.json);
+        read.map_err(|error| at(column.refused(cell, error)))?;
         column.valid();
     }
     Ok(())
@@ -194,7 +220,7 @@ fn truths<'a>(
     for (index, cell) in cells.enumerate() {
         let at = |error| CellError { index, error };
         if !may_be_truth(cell) && !cell.is_empty_default(column.column_type, column.options.json) {
-            return Err(at(unreadable(column.column_type, cell.text)));
+            return Err(at(column.refused(cell, unreadable(column.column_type, cell.text))));
         }
         let value = other_scalar(column, false, cell, &mut |text| truth(text, &words));
         values.push(value.map_err(at)?);
@@ -210,7 +236,7 @@ fn words<'a>(
 ) -> Result<(), CellError> {
     match store {
         Store::Uuid(values) => {
-            scalars(column, values, 0, cells, |text| uuid(text).ok_or(NumberError::NotANumber))
+            scalars(column, values, 0, cells, |text| uuid_text::parse(text).ok_or(NumberError::NotANumber))
         }
         Store::Wide(values, kind) => {
             let kind = *kind;
@@ -236,7 +262,8 @@ fn plain_text(cell: Cell<'_>) -> Option<&[u8]> {
     match (cell.form, cell.text) {
         (TextForm::Raw | TextForm::CsvQuoted, text) => Some(text),
         (TextForm::JsonPlain, [_, text @ .., _]) => Some(text),
-        (TextForm::Json, text) if text.first() != Some(&b'"') => Some(text),
+        // What begins with an `n` is null, or wrong.
+        (TextForm::Json, text) if !matches!(text.first(), Some(b'"' | b'n')) => Some(text),
         _ => None,
     }
 }
@@ -275,6 +302,15 @@ fn other_scalar<T>(
     cell: Cell<'_>,
     read: &mut impl FnMut(&[u8]) -> Result<T, NumberError>,
 ) -> Result<T, ValueError> {
+    checked_scalar(column, default, cell, read).map_err(|error| column.refused(cell, error))
+}
+
+fn checked_scalar<T>(
+    column: &mut Column<'_>,
+    default: T,
+    cell: Cell<'_>,
+    read: &mut impl FnMut(&[u8]) -> Result<T, NumberError>,
+) -> Result<T, ValueError> {
     if matches!(cell.form, TextForm::Raw | TextForm::CsvQuoted) {
         let value = match (read(cell.text), csv::in_single_quotes(cell, column.column_type, column.options)) {
             (Ok(value), _) => value,
@@ -293,7 +329,11 @@ fn other_scalar<T>(
         return Ok(default);
     }
     column.check_quotes(cell)?;
-    let truth_counts = column.options.json.bools_as_numbers;
+    if bare::is_bare(cell) && cell.text.first() == Some(&b'n') {
+        return Err(unreadable(column.column_type, cell.text));
+    }
+    let is_decimal = matches!(column.column_type.value_type(), ColumnType::Decimal { .. });
+    let truth_counts = column.options.json.bools_as_numbers && !is_decimal;
     let value = escaped_scalar(column.scratch, cell, truth_counts, read)
         .map_err(|error| error.unwrap_or_else(|| column.error(NumberError::NotANumber, cell.text)))?;
     column.valid();
@@ -337,9 +377,12 @@ fn texts<'a>(
     if *rows == 0 && column.rows_expected > 0 {
         **values = StringViewBuilder::with_capacity(column.rows_expected);
     }
-    let mut uncounted = 0;
+    let (column_type, manner, mut uncounted) = (column.column_type, column.options.manner, 0);
+    let computes = manner == Manner::Expression && fixed.is_none() && column_type.is_string();
     for (index, cell) in cells.enumerate() {
-        let at = |error| CellError { index, error };
+        let at = |error| CellError { index, error: refusal::coded(cell, column_type, manner, error) };
+        let computed = computes.then(|| refusal::as_text(cell)).flatten();
+        let cell = computed.as_deref().map_or(cell, |text| Cell { text, form: TextForm::Raw });
         let bytes = match plain_text(cell) {
             Some(bytes) if cell.form != TextForm::Json => bytes,
             _ => {
@@ -449,49 +492,4 @@ fn text_of_json(value: &[u8], json: JsonReading) -> Result<(), ValueError> {
         excerpt(value)
     );
     Err(ValueError::new(ErrorCode::INCORRECT_DATA, message))
-}
-
-fn uuid(text: &[u8]) -> Option<u128> {
-    let hyphens = match text.len() {
-        32 => 0,
-        36 => 4,
-        _ => return None,
-    };
-    let mut value = 0_u128;
-    let mut seen = 0;
-    for (at, byte) in text.iter().enumerate() {
-        if hyphens == 4 && matches!(at, 8 | 13 | 18 | 23) {
-            if *byte != b'-' {
-                return None;
-            }
-            seen += 1;
-            continue;
-        }
-        let digit = char::from(*byte).to_digit(16)?;
-        value = (value << 4) | u128::from(digit);
-    }
-    (seen == hyphens).then_some(value)
-}
-
-/// Ticks of the column's unit.
-#[inline]
-fn ticks(found: TimeText, column: &mut TimeColumn) -> Result<i64, NumberError> {
-    let utc = match found.offset {
-        Some(offset) => found.seconds - offset,
-        None => column.zone.utc_of(found.seconds),
-    };
-    let Some(precision) = column.precision else {
-        return Ok(utc.clamp(0, DATE_TIME_SECONDS_MAX));
-    };
-    let (per_second, unit_digits) = match column.unit {
-        TimeUnit::Second => (1, 0),
-        TimeUnit::Millisecond => (1000, 3),
-        TimeUnit::Microsecond => (1_000_000, 6),
-        TimeUnit::Nanosecond => (1_000_000_000, 9),
-    };
-    // Digits beyond the precision are cut, then the rest is scaled to the unit.
-    let cut = 10_i64.pow(9 - u32::from(precision.min(9)));
-    let nanos = i64::from(found.nanos) / cut * cut;
-    let fraction = nanos / 10_i64.pow(9 - unit_digits);
-    utc.checked_mul(per_second).and_then(|t| t.checked_add(fraction)).ok_or(NumberError::OutOfRange)
 }

@@ -25,7 +25,9 @@ use model::{ColumnType, Value, WideInteger};
 use super::enum_lookup::EnumLookup;
 use super::{BuilderOptions, TypedColumnBuilder, zone_of};
 use crate::error::FormatError;
-use model::calendar::zone::Zone;
+use crate::values::date_text::TimeText;
+use model::calendar::zone::{DATE_TIME_SECONDS_MAX, Zone};
+use scan::number::NumberError;
 
 /// Parameters of a DateTime or DateTime64.
 #[derive(Debug)]
@@ -35,6 +37,31 @@ pub(super) struct TimeColumn {
     pub(super) precision: Option<u8>,
     pub(super) unit: TimeUnit,
     data_type: DataType,
+}
+
+impl TimeColumn {
+    /// Ticks of the column's unit.
+    #[inline]
+    pub(super) fn ticks(&mut self, found: TimeText) -> Result<i64, NumberError> {
+        let utc = match found.offset {
+            Some(offset) => found.seconds - offset,
+            None => self.zone.utc_of(found.seconds),
+        };
+        let Some(precision) = self.precision else {
+            return Ok(utc.clamp(0, DATE_TIME_SECONDS_MAX));
+        };
+        let (per_second, unit_digits) = match self.unit {
+            TimeUnit::Second => (1, 0),
+            TimeUnit::Millisecond => (1000, 3),
+            TimeUnit::Microsecond => (1_000_000, 6),
+            TimeUnit::Nanosecond => (1_000_000_000, 9),
+        };
+        // Digits beyond the precision are cut, then the rest is scaled to the unit.
+        let cut = 10_i64.pow(9 - u32::from(precision.min(9)));
+        let nanos = i64::from(found.nanos) / cut * cut;
+        let fraction = nanos / 10_i64.pow(9 - unit_digits);
+        utc.checked_mul(per_second).and_then(|t| t.checked_add(fraction)).ok_or(NumberError::OutOfRange)
+    }
 }
 
 #[derive(Debug)]

@@ -45,6 +45,18 @@ impl Block {
         }
     }
 
+    /// The first bad cell of a row that is not all there, or not as wide as it should be.
+    pub(crate) fn first_bad(&mut self, cells: &[Cell<'_>]) -> Option<(usize, ValueError)> {
+        for (cell, (slot, text)) in self.slots.iter().zip(cells).enumerate() {
+            let builder = slot.as_ref().and_then(|slot| builder_at(&mut self.builders, slot));
+            let Some(mut probe) = builder.and_then(|builder| builder.empty_twin().ok()) else { continue };
+            if let Err(error) = probe.append_text(text.text, text.form) {
+                return Some((cell, error));
+            }
+        }
+        None
+    }
+
     /// Takes back what an append that failed has left behind.
     fn roll_back(&mut self) {
         let rows = self.rows;

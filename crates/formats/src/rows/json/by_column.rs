@@ -45,7 +45,7 @@ fn wrong(bytes: &[u8], at: usize, wanted: &str) -> SplitError {
         "cannot parse JSON columns: expected {wanted} before: {}",
         excerpt(&bytes[at.min(bytes.len())..])
     );
-    SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell: 0 }
+    SplitError { code: ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell: 0 }
 }
 
 /// The place of a byte that must come next.
@@ -121,9 +121,18 @@ impl JsonColumns {
                 self.behind = at + 1;
             }
             FormatKind::JsonColumnsWithMetadata => {
+                let mut is_described = false;
                 self.behind = members(bytes, start, |key, at| match &bytes[key] {
-                    b"\"data\"" => members(bytes, at, &mut list),
-                    _ => value_end(bytes, at),
+                    b"\"data\"" if is_described => members(bytes, at, &mut list),
+                    b"\"meta\"" => {
+                        is_described = true;
+                        value_end(bytes, at)
+                    }
+                    _ if is_described => value_end(bytes, at),
+                    other => {
+                        let message = format!("expected field \"meta\", found {}", excerpt(other));
+                        Err(SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell: 0 })
+                    }
                 })?;
             }
             _ => self.behind = members(bytes, start, &mut list)?,

@@ -33,6 +33,8 @@ pub(crate) struct Document<S> {
     rows: S,
     place: Place,
     asked: Asked,
+    /// Rows are lists: only `meta` says what their values are.
+    is_of_lists: bool,
     /// For each asked column its place in a row; `None`: rows are as they are asked for.
     places: Option<Places>,
 }
@@ -198,13 +200,13 @@ impl Places {
 
 impl<S> Document<S> {
     pub(crate) fn new(rows: S) -> Self {
-        Self { rows, place: Place::Start, asked: Asked::default(), places: None }
+        Self { rows, place: Place::Start, asked: Asked::default(), is_of_lists: false, places: None }
     }
 
     /// Of rows that are lists: `meta` says which column a value is of.
     pub(crate) fn of_lists<'n>(rows: S, names: impl Iterator<Item = &'n str>, skip_unknown: bool) -> Self {
         let asked = Asked { names: names.map(str::to_owned).collect(), skip_unknown };
-        Self { asked, ..Self::new(rows) }
+        Self { asked, is_of_lists: true, ..Self::new(rows) }
     }
 
     /// The splitter of the rows, for text that turned out to be rows alone.
@@ -228,6 +230,10 @@ impl<S: SplitRows> SplitRows for Document<S> {
                     self.places = self.asked.places(meta, at)?;
                     self.place = Place::Rows;
                     at = rows;
+                }
+                Opening::Bare if self.is_of_lists && bytes.get(skip_space(bytes, at)) == Some(&b'{') => {
+                    let message = format!("expected field \"meta\" first: {}", excerpt(&bytes[at..]));
+                    return Err(SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell: 0 });
                 }
                 Opening::Bare => self.place = Place::Bare,
                 Opening::NeedsMore if last && skip_space(bytes, at) < bytes.len() => {

@@ -43,16 +43,22 @@ fn json_cell(text: &[u8]) -> Cell<'_> {
     Syntax::Json.cell(text)
 }
 
-/// A string as the text of any value; what is no string is read as the JSON value it is.
-fn string_cell(text: &[u8]) -> Cell<'_> {
-    let [b'"', inner @ .., b'"'] = text else { return json_cell(text) };
+/// A string as the text of any value.
+fn string_cell(text: &[u8]) -> Result<Cell<'_>, String> {
+    let [b'"', inner @ .., b'"'] = text else {
+        return Err(format!("cannot parse JSON string: expected opening quote before: {}", excerpt(text)));
+    };
     let form = match inner {
         b"NULL" | b"null" => TextForm::Null,
         sign if sign == NULL_SIGN.as_bytes() => TextForm::Null,
         _ if contains(inner, b'\\') => TextForm::JsonEscaped,
         _ => TextForm::Raw,
     };
-    Cell { text: inner, form }
+    Ok(Cell { text: inner, form })
+}
+
+fn no_string(message: String, at: usize, cell: usize) -> Stop {
+    Stop::Wrong(SplitError { code: ErrorCode::CANNOT_PARSE_QUOTED_STRING, message, at, cell })
 }
 
 /// Why a row stopped early.
@@ -363,6 +369,13 @@ impl ListRows {
         Self { open: b'(', close: b')', syntax: Syntax::Literal, strings: false }
     }
 
+    /// In SQL what is no list of values is a wrong expression.
+    fn unexpected(&self, bytes: &[u8], at: usize, wanted: char, cell: usize) -> SplitError {
+        let error = unexpected(bytes, at, wanted, cell);
+        let code = if self.syntax == Syntax::Literal { ErrorCode::SYNTAX_ERROR } else { error.code };
+        SplitError { code, ..error }
+    }
+
     fn items<'a>(&self, bytes: &'a [u8], start: usize, cells: &mut Vec<Cell<'a>>) -> Result<usize, Stop> {
         let mut at = skip_space(bytes, start + 1);
         let mut count = 0;
@@ -373,18 +386,20 @@ impl ListRows {
             match self.syntax.value_end(bytes, at) {
                 ItemEnd::At(end) if end > at => {
                     let text = &bytes[at..end];
-                    cells.push(if self.strings { string_cell(text) } else { self.syntax.cell(text) });
+                    let cell = if self.strings { string_cell(text) } else { Ok(self.syntax.cell(text)) };
+                    cells.push(cell.map_err(|message| no_string(message, at, count))?);
                     at = skip_space(bytes, end);
                 }
                 ItemEnd::At(_) => {
-                    return Err(Stop::Wrong(unexpected(bytes, at, char::from(self.close), count)));
+                    cells.push(Cell { text: &bytes[at..at], form: self.syntax.cell(b"").form });
+                    return Err(Stop::Wrong(self.unexpected(bytes, at, char::from(self.close), count)));
                 }
                 ItemEnd::Open => return Err(Stop::NeedsMore),
             }
             match bytes.get(at) {
                 Some(b',') => at = skip_space(bytes, at + 1),
                 Some(byte) if *byte == self.close => return Ok(at + 1),
-                Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, ',', count))),
+                Some(_) => return Err(Stop::Wrong(self.unexpected(bytes, at, ',', count))),
                 None => return Err(Stop::NeedsMore),
             }
             count += 1;
@@ -411,7 +426,10 @@ impl SplitRows for ListRows {
             None => return Ok(RowEnd::Incomplete),
             Some(_) => return Err(unexpected(bytes, start, char::from(self.open), 0)),
         }
-        settle(self.items(bytes, start, cells), bytes, start, last)
+        settle(self.items(bytes, start, cells), bytes, start, last).map_err(|error| match self.syntax {
+            Syntax::Literal => SplitError { code: ErrorCode::SYNTAX_ERROR, ..error },
+            Syntax::Json => error,
+        })
     }
 }
 

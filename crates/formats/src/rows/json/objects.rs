@@ -130,7 +130,8 @@ impl SplitRows for ObjectTexts {
         cells: &mut Vec<Cell<'a>>,
     ) -> Result<RowEnd, SplitError> {
         let before = self.0.place();
-        let start = match self.0.object_start(bytes, at, last)? {
+        let start = self.0.object_start(bytes, at, last);
+        let start = match start.map_err(|error| SplitError { code: ErrorCode::INCORRECT_DATA, ..error })? {
             Ok(start) => start,
             Err(end) => {
                 self.0.return_to(before, end);

@@ -3,7 +3,9 @@
 //! Invariant: rows are the same whether the ends of strings are found by marks, many rows at once, or searched for. Must not
 //! know: what stands between rows.
 
-use super::{JsonObjects, Stop, json_cell, key_at, next_member, string_cell, unexpected, value_at};
+use super::{
+    JsonObjects, Stop, json_cell, key_at, next_member, no_string, string_cell, unexpected, value_at,
+};
 use crate::rows::quick_rows::QuickRow;
 use crate::values::cell::{Cell, TextForm};
 use scan::find::{find_any, number_length, skip_space};
@@ -124,7 +126,13 @@ impl JsonObjects {
             let (text, form) = match plain_value(bytes, start, ends) {
                 Some((length, form)) => (&bytes[start..start + length], form),
                 None => {
-                    let cell = json_cell(&bytes[start..value_at(bytes, start, count)?]);
+                    let end = value_at(bytes, start, count);
+                    // What is missing is a value of its type: which one says what is wrong.
+                    if let (Err(Stop::Wrong(_)), Some(slot)) = (&end, column.and_then(|at| cells.get_mut(at)))
+                    {
+                        *slot = Cell { text: b"", form: TextForm::Json };
+                    }
+                    let cell = json_cell(&bytes[start..end?]);
                     (cell.text, cell.form)
                 }
             };
@@ -133,7 +141,7 @@ impl JsonObjects {
                     // A whole cell would go through memory in parts, for which the processor has to wait.
                     (slot.text, slot.form) = (text, form);
                     if self.strings {
-                        *slot = string_cell(text);
+                        *slot = string_cell(text).map_err(|message| no_string(message, start, count))?;
                     }
                 }
                 Some(_) => {
