@@ -1,7 +1,8 @@
 //! `gristmill server`: one database behind ClickHouse's HTTP interface, until it is asked to stop.
 //!
 //! Invariant: asked once to stop, it accepts nothing new, lets statements end, and exits with 0; asked twice, it exits at
-//! once. SIGHUP lets it read the users of its configuration again, and nothing else. The log goes to standard error, a line a statement; standard output says where the server listens.
+//! once. SIGHUP lets it read the users of its configuration again, and nothing else. The log goes to standard error, a line
+//! a statement; standard output says where the server listens.
 
 use std::fmt;
 use std::io::Read as _;
