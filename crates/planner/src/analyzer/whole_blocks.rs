@@ -7,10 +7,11 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Result;
+use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection, Sort, SortExpr};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{Expr, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr};
 use datafusion::optimizer::AnalyzerRule;
 
 use crate::nodes::Apart;
@@ -52,25 +53,76 @@ impl AnalyzerRule for WholeBlocks {
     }
 }
 
-/// A sort of what sees the rows around, done before they are looked at.
+/// A sort of what sees the rows around, with one before these are looked at; of as many rows as a limit above leaves.
 fn sorted_first(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let LogicalPlan::Sort(sort) = &plan else { return Ok(Transformed::no(plan)) };
-    let LogicalPlan::Projection(projection) = sort.input.as_ref() else { return Ok(Transformed::no(plan)) };
-    if !sees_blocks(&projection.expr)? {
-        return Ok(Transformed::no(plan));
+    let changed = match &plan {
+        LogicalPlan::Sort(sort) => match sort.input.as_ref() {
+            LogicalPlan::Projection(projection) if sees_blocks(&projection.expr)? => {
+                over_sorted(sort, projection)?
+            }
+            _ => None,
+        },
+        LogicalPlan::Limit(limit) => limited(limit)?,
+        _ => None,
+    };
+    Ok(changed.map_or_else(|| Transformed::no(plan), Transformed::yes))
+}
+
+/// The sort over a projection of rows that are sorted; `None` where the keys depend on which rows stand around.
+fn over_sorted(sort: &Sort, seeing: &Projection) -> Result<Option<LogicalPlan>> {
+    let Some(keys) = keys_before(sort, seeing)? else { return Ok(None) };
+    let sorted = Sort { expr: keys, input: Arc::clone(&seeing.input), fetch: sort.fetch };
+    let (exprs, schema) = (seeing.expr.clone(), Arc::clone(&seeing.schema));
+    let seeing = Projection::try_new_with_schema(exprs, Arc::new(LogicalPlan::Sort(sorted)), schema)?;
+    // The sort above says that the rows of the answer stay in that order.
+    let input = Arc::new(LogicalPlan::Projection(seeing));
+    Ok(Some(LogicalPlan::Sort(Sort { expr: sort.expr.clone(), input, fetch: sort.fetch })))
+}
+
+/// A limit of what [`over_sorted`] made, which leaves out rows before they are looked at, too.
+fn limited(limit: &Limit) -> Result<Option<LogicalPlan>> {
+    let skip = limit.skip.as_deref().map_or(Some(0), number_of);
+    let Some((skip, fetch)) = skip.zip(limit.fetch.as_deref().and_then(number_of)) else {
+        return Ok(None);
+    };
+    let LogicalPlan::Sort(sort) = limit.input.as_ref() else { return Ok(None) };
+    let LogicalPlan::Projection(seeing) = sort.input.as_ref() else { return Ok(None) };
+    let LogicalPlan::Sort(first) = seeing.input.as_ref() else { return Ok(None) };
+    let is_made = sees_blocks(&seeing.expr)? && keys_before(sort, seeing)?.as_ref() == Some(&first.expr);
+    if !is_made || first.fetch.is_some() {
+        return Ok(None);
     }
+    let first = Sort { fetch: Some(skip.saturating_add(fetch)), ..first.clone() };
+    let (exprs, schema) = (seeing.expr.clone(), Arc::clone(&seeing.schema));
+    let seeing = Projection::try_new_with_schema(exprs, Arc::new(LogicalPlan::Sort(first)), schema)?;
+    let sort = Sort { input: Arc::new(LogicalPlan::Projection(seeing)), ..sort.clone() };
+    let input = Arc::new(LogicalPlan::Sort(sort));
+    Ok(Some(LogicalPlan::Limit(Limit { input, ..limit.clone() })))
+}
+
+/// The rows that a limit says; `None` of what is no number yet.
+fn number_of(rows: &Expr) -> Option<usize> {
+    match rows {
+        Expr::Cast(cast) => number_of(&cast.expr),
+        Expr::Literal(value, _) => match value.cast_to(&DataType::UInt64).ok()? {
+            ScalarValue::UInt64(Some(number)) => usize::try_from(number).ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The keys of a sort over a projection as keys of its input; `None` where they depend on which rows stand around.
+fn keys_before(sort: &Sort, projection: &Projection) -> Result<Option<Vec<SortExpr>>> {
     let mut keys = Vec::with_capacity(sort.expr.len());
     for key in &sort.expr {
         let expr = before(key.expr.clone(), projection)?;
         if expr.is_volatile() {
-            return Ok(Transformed::no(plan));
+            return Ok(None);
         }
         keys.push(SortExpr { expr, ..key.clone() });
     }
-    let sorted = Sort { expr: keys, input: Arc::clone(&projection.input), fetch: sort.fetch };
-    let (exprs, schema) = (projection.expr.clone(), Arc::clone(&projection.schema));
-    let seeing = Projection::try_new_with_schema(exprs, Arc::new(LogicalPlan::Sort(sorted)), schema)?;
-    Ok(Transformed::yes(LogicalPlan::Projection(seeing)))
+    Ok(Some(keys))
 }
 
 /// An expression over a projection as one over its input.
