@@ -21,9 +21,12 @@ import tempfile
 import threading
 import time
 
+import public_check
 from projects_sources import DATABASES, PROJECTS, Snapshot, of_project
-from public_check import SECONDS, Server, _line_within, cause, ours, same
+from public_check import Server, _line_within, cause, ours, same
 
+# A machine that does other things beside this must not look like a refusal.
+public_check.SECONDS = 60
 PARAMETER = re.compile(r"\{(\w+)\s*:\s*([A-Z]\w*(?:\([^{}]*\))?)\}")
 PLACE = re.compile(r"(?<![\w'?)])\?(?![\w?(])|%\((\w+)\)s")
 ABOUT_TIME = re.compile(r"(time|date|created|_at|start|end|hour|since)\w*['\")\s]*([<>=!,]+|BETWEEN|AND|\w+\()?\s*$", re.I)
@@ -79,7 +82,7 @@ class Theirs:
         try:
             self.process.stdin.write(json.dumps(alternatives) + "\n")
             self.process.stdin.flush()
-            line = _line_within(self.process.stdout, SECONDS * 2)
+            line = _line_within(self.process.stdout, public_check.SECONDS * 2)
         except BrokenPipeError:
             line = ""
         if line:
