@@ -187,6 +187,13 @@ class Project:
         return len(mine), sum(1 for code, _ in mine if code == 0)
 
 
+def _follows(mine, earlier):
+    """Whether a refusal is of something that an earlier refused statement names."""
+    names = re.findall(r"[\"`']([\w.$]+)[\"`']", mine[1].splitlines()[0] if mine[1] else "")
+    last = {name.rsplit(".", 1)[-1] for name in names}
+    return mine[0] in FOLLOWING and any(re.search(rf"\b{re.escape(name)}\b", sql) for name in last for sql in earlier)
+
+
 def described(mine, theirs):
     """Of the tables that are on both sides: how many are told alike, how many there are, and those that are not."""
     sides = []
@@ -208,7 +215,7 @@ def report(projects, path):
     table = ["project | commit | statements found | chdb accepts | accepted here | % | schema | queries | tables alike"]
     total = collections.Counter()
     for each in projects:
-        earlier = False
+        earlier = []
         alike = tables = 0
         for (where, sql, theirs, kind), mine in zip(each.asked, each.got):
             if kind == "table":
@@ -217,12 +224,13 @@ def report(projects, path):
                 unlike += [(each.name, *one) for one in shown]
             elif mine[0]:
                 why = f"{mine[0]}: {cause(mine[1])}" if mine[0] > 0 else "no answer (ended or too slow)"
-                if earlier and mine[0] in FOLLOWING and re.search(r"(?i)unknown (table|column|identifier|database|expression)|(doesn't|not|does not) exist|missing|not found|no such|isn't there|no column", mine[1]):
+                if _follows(mine, earlier):
                     followed[each.name] += 1
                 else:
                     causes[why] += 1
                     examples.setdefault(why, (each.name, where, sql, mine[1]))
-                earlier = earlier or kind == "schema"
+                if kind == "schema":
+                    earlier.append(sql)
             elif kind == "query" and not same(mine, theirs) and not CHANGING.search(sql):
                 others.append((each.name, where, sql, mine[1], theirs[1]))
         (schema, schema_here), (query, query_here) = each.counts("schema"), each.counts("query")
