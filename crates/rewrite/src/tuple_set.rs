@@ -74,7 +74,8 @@ impl Rewriter {
             (Gt | GtEq, true) | (Lt | LtEq, false) => "min",
             _ => return Err(SqlError::not_implemented(format!("{op} {word} of a query"))),
         };
-        let mut ends = sql::parse_query(&format!("SELECT {end}(*) FROM (SELECT 1) AS rows_compared"))?;
+        let mut ends =
+            sql::parse_query(&format!("SELECT {end}(compared) FROM (SELECT 1) AS rows_compared(compared)"))?;
         if let SetExpr::Select(select) = ends.body.as_mut()
             && let Some(TableFactor::Derived { subquery, .. }) =
                 select.from.first_mut().map(|from| &mut from.relation)

@@ -12,7 +12,7 @@ const FOLDER_FILES_MAX: usize = 25;
 const CRATE_LINES_MAX: usize = 15_000;
 /// `functions` is a shelf: each family has a file, nobody needs the whole to change one, and no crate but `planner` and
 /// `engine` waits for it when it is built.
-const FUNCTIONS_LINES_MAX: usize = 34_700;
+const FUNCTIONS_LINES_MAX: usize = 34_800;
 /// `engine` is to be cut and is not yet: what it has, rounded up to the next 500. The figure goes down only.
 const ENGINE_LINES_MAX: usize = 18_700;
 /// As `engine`.

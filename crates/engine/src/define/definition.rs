@@ -75,12 +75,9 @@ pub(crate) async fn definition(
         (Some(order_by), _) => order_by,
         (None, Some(primary)) => primary.clone(),
         (None, None) if engine == TableEngine::MergeTree => {
-            return Err(Error::new(
-                ErrorKind::BadInput,
-                ErrorCode::BAD_ARGUMENTS,
-                "a MergeTree table needs ORDER BY or PRIMARY KEY",
-            )
-            .with_hint("use ORDER BY tuple() to keep rows in insertion order"));
+            let message = "a MergeTree table needs ORDER BY or PRIMARY KEY";
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
+                .with_hint("use ORDER BY tuple() to keep rows in insertion order"));
         }
         (None, None) => Vec::new(),
     };

@@ -16,7 +16,7 @@ use futures::{FutureExt, StreamExt};
 use mergetree::write::collapse::collapsed_rows;
 use mergetree::write::{PartSink, SinkSettings, check_rows};
 use model::{ErrorCode, SealedPart, TableEngine, TableId};
-use physical::nodes::metered::metered;
+use physical::nodes::running::metered::metered;
 
 use crate::context::execution::{Execution, Rewritten};
 use crate::context::pressure::{wait_for_flushes, wait_for_merges};

@@ -17,7 +17,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use model::saturating::usize_of;
 use model::{ErrorCode, TableDef};
-use physical::nodes::metered::metered;
+use physical::nodes::running::metered::metered;
 use sql::{Expr, Query};
 
 use crate::context::execution::{Execution, Rewritten};

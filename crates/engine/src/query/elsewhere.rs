@@ -18,7 +18,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use model::ErrorCode;
 use model::saturating::usize_of;
-use physical::nodes::metered::metered;
+use physical::nodes::running::metered::metered;
 use physical::spread::node::OtherServer;
 use physical::spread::share::{Share, as_one, over};
 use physical::spread::units::{SharedUnits, TheseUnits};

@@ -13,7 +13,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use model::{ByteSize, TableDef};
-use physical::nodes::metered::metered;
+use physical::nodes::running::metered::metered;
 use physical::profile::State;
 use planner::lines_of_plan;
 use sources::ObjectTable;

@@ -12,7 +12,7 @@ use datafusion::physical_plan::execute_stream;
 use futures::{FutureExt, StreamExt};
 use model::{ErrorCode, PartId};
 use parts::compact::compacted;
-use physical::nodes::metered::metered;
+use physical::nodes::running::metered::metered;
 use physical::spread::digest::digest;
 use physical::spread::fragment::Fragment;
 use physical::spread::leaf::PartPiece;

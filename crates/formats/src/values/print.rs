@@ -250,7 +250,7 @@ pub(crate) fn quoted(text: &[u8], out: &mut Vec<u8>) {
 pub(crate) fn doubled(text: &[u8], out: &mut Vec<u8>) {
     for piece in text.split(|byte| *byte == b'\'') {
         out.push(b'\'');
-        escaped(piece, b'\'', out);
+        out.extend_from_slice(piece);
         out.push(b'\'');
     }
 }

@@ -128,7 +128,7 @@ fn www_start(url: &str) -> Option<usize> {
         }
     };
     let authority = url[from..].split(['/', '?', '#']).next().unwrap_or("");
-    Some(authority.find('@').map_or(from, |at| from + at + 1))
+    Some(authority.rfind('@').map_or(from, |at| from + at + 1))
 }
 
 fn cut_www(url: &str, out: &mut String) {

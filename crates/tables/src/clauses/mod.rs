@@ -74,6 +74,13 @@ pub fn copy_keys(def: &mut TableDef, create: &CreateTable, like: &TableDef) -> R
     def.kept.retain(|clause| is_kept(clause.keyword.as_ref()));
     let written = kept(create, def.engine, sampled(create, &columns)?);
     def.kept.splice(0..0, written);
+    // The order in which they are shown.
+    def.kept.sort_by_key(|clause| match clause.keyword.as_ref() {
+        SAMPLE_BY => 0,
+        WRITTEN_PRIMARY_KEY => 1,
+        TTL => 2,
+        _ => 3,
+    });
     Ok(())
 }
 

@@ -150,6 +150,7 @@ impl Stale {
                 || has_no_value
                 || is_behind(self.rule.to)
                 || is_behind(self.next)
+                || is_endless(self.next)
                 || !self.rule.before(made, self.border)
             {
                 return None;
@@ -167,7 +168,7 @@ impl Stale {
 
 /// No step leads beyond it.
 fn is_endless(value: Cell) -> bool {
-    matches!(value, Cell::Float(value) if value.is_infinite())
+    matches!(value, Cell::Float(value) if !value.is_finite())
 }
 
 #[cfg(test)]

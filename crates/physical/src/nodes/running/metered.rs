@@ -20,8 +20,8 @@ use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use host::meter;
 
-use super::array_join::ArrayJoinExec;
-use super::fill::FillExec;
+use super::super::array_join::ArrayJoinExec;
+use super::super::fill::FillExec;
 use crate::error::{PhysicalError, into_datafusion};
 use crate::unary::{Step, Unary};
 
