@@ -128,7 +128,9 @@ fn www_start(url: &str) -> Option<usize> {
         }
     };
     let authority = url[from..].split(['/', '?', '#']).next().unwrap_or("");
-    Some(authority.rfind('@').map_or(from, |at| from + at + 1))
+    // As there, a user with a password hides the host.
+    let user = authority.rfind('@').filter(|at| !authority[..*at].contains(':'));
+    Some(user.map_or(from, |at| from + at + 1))
 }
 
 fn cut_www(url: &str, out: &mut String) {

@@ -68,6 +68,10 @@ fn bare(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
         Some(b't' | b'f') => *value_type == T::Bool || value_type.is_number(),
         Some(b'0' | b'1') if is_of_digits => text.len() > 1,
         Some(b'-') if *value_type == T::Date => return Some(ErrorCode::CANNOT_PARSE_NUMBER),
+        // A number of seconds ends in front of the first other byte.
+        Some(b'0'..=b'9') if matches!(value_type, T::DateTime { .. } | T::DateTime64 { .. }) => {
+            !text.iter().all(u8::is_ascii_digit)
+        }
         _ => matches!(value_type, T::Date | T::Date32 | T::Uuid | T::Ipv4 | T::Ipv6),
     };
     wrong.then_some(ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED)
