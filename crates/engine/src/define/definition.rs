@@ -81,8 +81,6 @@ pub(crate) async fn definition(
         }
         (None, None) => Vec::new(),
     };
-    let primary_key_len = primary_key_length(&order_by, primary.as_deref())?;
-    let partition_by = stored(&create.partition_by)?;
     let mut def = TableDef {
         id: TableId::from_random_bytes(random_bytes(&services.host)),
         database,
@@ -92,10 +90,10 @@ pub(crate) async fn definition(
         mode: MergeMode::Plain,
         schema_version: 1,
         next_column_id: u32::try_from(columns.len() + 1).unwrap_or(u32::MAX),
-        partition_by,
+        partition_by: stored(&create.partition_by)?,
+        primary_key_len: primary_key_length(&order_by, primary.as_deref())?,
         order_by,
         sort_key_version: 1,
-        primary_key_len,
         settings: table_settings(execution, create, engine)?,
         kept: kept(create, engine, sampled(create, &stored_columns)?),
         constraints: Vec::new(),

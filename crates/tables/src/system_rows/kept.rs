@@ -86,7 +86,7 @@ pub fn shown_indexes(def: &TableDef) -> Result<RecordBatch, Error> {
         kind: PRIMARY.to_owned(),
         expression: String::new(),
     });
-    let kept = indexes(def).into_iter().map(|index| Shown {
+    let kept = indexes(def).map(|index| Shown {
         place: 1,
         column: String::new(),
         kind: index.index_type.split('(').next().unwrap_or_default().trim().to_ascii_uppercase(),

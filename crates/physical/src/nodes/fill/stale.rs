@@ -15,14 +15,15 @@ const JUMPS_MAX: usize = 200;
 #[derive(Debug)]
 pub(crate) enum Course {
     Steps(Filling),
-    Stale(Stale),
+    Stale(Box<Stale>),
 }
 
 impl Course {
     pub(crate) fn new(rules: Vec<Rule>, types: &[ColumnType]) -> Course {
         match (rules.as_slice(), types) {
             ([Rule { stale: Some(stale), .. }], [column_type]) => {
-                Course::Stale(Stale::new(rules[0].clone(), stale.clone(), column_type.value_type()))
+                let stale = Stale::new(rules[0].clone(), stale.clone(), column_type.value_type());
+                Course::Stale(Box::new(stale))
             }
             _ => Course::Steps(Filling::new(rules)),
         }
