@@ -124,7 +124,7 @@ fn the_picture_of_crates_is_the_table() {
     assert_eq!(edges::check_picture(&right), Vec::<Complaint>::new());
     assert_one(&edges::check_picture(&right.replace("  load │", "  nobody │")), "does not draw load");
     assert_one(&edges::check_picture(&right.replace("  load │", "  load, load │")), "draws load twice");
-    let beside = right.replace(" L2  commitlog", " L0  commitlog");
+    let beside = right.replace(" L3  commitlog", " L0  commitlog");
     assert_one(&edges::check_picture(&beside), "does not draw commitlog above host");
     assert_one(&edges::check_picture(&right.replace("`sources`, ", "`stores`, ")), "does not name exactly");
 }
