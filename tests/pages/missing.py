@@ -12,8 +12,9 @@ MISSING = [
     ("PASTE JOIN", "SELECT 1 FROM numbers(3) AS a PASTE JOIN numbers(3) AS b"),
     ("LATERAL", "SELECT * FROM numbers(3) AS a LEFT JOIN LATERAL (SELECT 1) AS b ON 1"),
     ("COLLATE", "SELECT 'a' AS a ORDER BY a COLLATE 'en'"),
-    ("`= ANY (SELECT ..)`", "SELECT 1 = ANY (SELECT 1)"),
-    ("WITH FILL .. STALENESS", "SELECT number FROM numbers(3) ORDER BY number WITH FILL STALENESS 2"),
+    ("`= ALL (SELECT ..)`", "SELECT 1 = ALL (SELECT 1)"),
+    ("WITH FILL .. STALENESS of one key among several",
+     "SELECT number, 1 AS y FROM numbers(3) ORDER BY number WITH FILL STALENESS 2, y WITH FILL"),
     ("`EXPLAIN QUERY TREE`", "EXPLAIN QUERY TREE SELECT 1"),
     ("subqueries over rows of the outer query", "SELECT (SELECT count() FROM numbers(5) AS b WHERE b.number < a.number) FROM numbers(3) AS a"),
     *((name, f"CREATE TABLE t (a {type_}) ENGINE = Memory") for name, type_ in (
@@ -45,7 +46,7 @@ MISSING = [
     ("live views", "CREATE LIVE VIEW v AS SELECT 1"),
     *((name, f"SELECT 1 FORMAT {format_}") for name, format_ in (
         ("Avro", "Avro"), ("ORC", "ORC"), ("Protobuf", "Protobuf"), ("Cap'n Proto", "CapnProto"), ("MsgPack", "MsgPack"),
-        ("BSON", "BSONEachRow"), ("XML", "XML"), ("SQLInsert", "SQLInsert"), ("Template", "Template"))),
+        ("BSON", "BSONEachRow"), ("XML", "XML"), ("Template", "Template"))),
     ("FETCH PARTITION", "ALTER TABLE system.one FETCH PARTITION 1 FROM 'x'"),
     ("UNDROP", "UNDROP TABLE t"),
     *((word, f"SHOW {word.upper()}") for word in ("GRANTS", "USERS", "DICTIONARIES")),
