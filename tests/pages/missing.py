@@ -14,7 +14,7 @@ MISSING = [
     ("COLLATE", "SELECT 'a' AS a ORDER BY a COLLATE 'en'"),
     ("`= ALL (SELECT ..)`", "SELECT 1 = ALL (SELECT 1)"),
     ("WITH FILL .. STALENESS of one key among several",
-     "SELECT number, 1 AS y FROM numbers(3) ORDER BY number WITH FILL STALENESS 2, y WITH FILL"),
+     "SELECT x, y FROM (SELECT arrayJoin([1, 5])::Int64 AS x, x AS y) ORDER BY x WITH FILL STALENESS 2, y WITH FILL"),
     ("`EXPLAIN QUERY TREE`", "EXPLAIN QUERY TREE SELECT 1"),
     ("subqueries over rows of the outer query", "SELECT (SELECT count() FROM numbers(5) AS b WHERE b.number < a.number) FROM numbers(3) AS a"),
     *((name, f"CREATE TABLE t (a {type_}) ENGINE = Memory") for name, type_ in (
