@@ -148,8 +148,17 @@ async function errors() {
   await raises("unknown setting", "115", "UNKNOWN_SETTING", () => rowsOf("SELECT 1", { clickhouse_settings: { no_such_setting: 1 } }));
   await raises("a wrong password", "516", "AUTHENTICATION_FAILED", () => rowsOf("SELECT 1", { auth: { username: "nobody", password: "wrong" } }));
   await raises("an error in the middle of a stream", "153", "ILLEGAL_DIVISION", async () => {
-    const answer = await client.query({ query: "SELECT number, intDiv(1, 3000000 - number) AS q FROM numbers(4000000)", format: "JSONEachRow" });
-    for await (const rows of answer.stream()) rows.forEach((row) => row.json());
+    // The client looks for the error in one read of the socket. Where a read ends within those 200 bytes it says so instead
+    // of the error, whichever server it asks, and another try ends elsewhere.
+    for (let tries = 1; ; tries++) {
+      try {
+        const answer = await client.query({ query: "SELECT number, intDiv(1, 3000000 - number) AS q FROM numbers(4000000)", format: "JSONEachRow" });
+        for await (const rows of answer.stream()) rows.forEach((row) => row.json());
+        return;
+      } catch (error) {
+        if (tries === 3 || !error.message.startsWith("there was an error in the stream")) throw error;
+      }
+    }
   });
   equal("the client lives after errors", await value("SELECT 'yes'"), "yes");
 }
