@@ -39,6 +39,7 @@ alter_partition_verbose_result  Bool, "0", Obeyed, "Whether ATTACH, FREEZE and U
 allow_replace_partition_from_empty_source Bool, "0", Obeyed, "Whether REPLACE PARTITION may take a partition without rows, which drops the one that is there.";
 final_masks                     Bool, "1", Obeyed, "Whether FINAL of rows that replace each other finds out once which are replaced, and keeps it.";
 do_not_merge_across_partitions_select_final Bool, "0", Obeyed, "Whether rows of equal key in two partitions stay two rows under FINAL.";
+create_table_empty_primary_key_by_default Bool, "1", Obeyed, "Whether a MergeTree without ORDER BY or PRIMARY KEY is ORDER BY tuple(); else an error.";
 flatten_nested                  Bool, "1", Obeyed, "Whether a Nested column is one for each of its names; else an array of tuples.";
 log_queries                     Bool, "1", NoEffect, "Whether queries are written to system.query_log.";
 log_comment                     Text, "", NoEffect, "A remark for system.query_log; not kept.";

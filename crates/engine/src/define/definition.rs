@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing is committed here. Must not know: whether the table is there already.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use boundary::error::{Error, ErrorKind};
@@ -74,11 +75,7 @@ pub(crate) async fn definition(
     let order_by = match (create.order_by.as_deref().map(stored).transpose()?, &primary) {
         (Some(order_by), _) => order_by,
         (None, Some(primary)) => primary.clone(),
-        (None, None) if engine == TableEngine::MergeTree => {
-            let message = "a MergeTree table needs ORDER BY or PRIMARY KEY";
-            return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
-                .with_hint("use ORDER BY tuple() to keep rows in insertion order"));
-        }
+        (None, None) if engine == TableEngine::MergeTree => unsorted(execution, &create.name)?,
         (None, None) => Vec::new(),
     };
     let mut def = TableDef {
@@ -103,6 +100,16 @@ pub(crate) async fn definition(
     ttl::with_column_ttls(&mut def, &specs)?;
     check_new(&def, &execution.settings)?;
     with_constraints(with_mode(def, create)?, create)
+}
+
+/// The key of a table whose statement has none, if it may: its rows keep their insertion order.
+fn unsorted(execution: &Execution, name: &impl Display) -> Result<Vec<Arc<str>>, Error> {
+    if execution.settings.get_bool("create_table_empty_primary_key_by_default") {
+        return Ok(Vec::new());
+    }
+    let message = format!("table \"{name}\" needs ORDER BY or PRIMARY KEY");
+    Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
+        .with_hint("use ORDER BY tuple() to keep rows in insertion order"))
 }
 
 /// Checked. Of a root that others use, too, rows are in the log: what is in the memory of one server the others do not see.

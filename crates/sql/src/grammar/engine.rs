@@ -342,14 +342,15 @@ pub(crate) fn no_sampling() -> SqlError {
 fn check_keys(table: &mut CreateTable) -> Result<()> {
     // One like another takes what is not written from there.
     if table.order_by.is_none() && !matches!(table.source, CreateSource::Table(_)) {
-        // The key that is written serves as both; without any rows keep their insertion order.
+        // The key that is written serves as both; without any rows keep their insertion order, if that is wanted.
         table.order_by = table.primary_key.clone();
-        if table.order_by.is_none() && table.engine.is_some() {
+        let of_mode = table.mode.as_ref().filter(|mode| !mode.arguments.is_empty());
+        if let (None, Some(mode)) = (&table.order_by, of_mode) {
             let message = format!(
-                "table \"{}\" needs ORDER BY: ORDER BY tuple() keeps the order of insertion",
-                table.name
+                "ORDER BY or PRIMARY KEY is missing: {} of table \"{}\" makes one of rows with an equal key",
+                mode.engine, table.name
             );
-            return Err(SqlError::bad_arguments(message));
+            return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
         }
     }
     let bare = |key: &[Expr]| key.iter().map(|part| part.to_string().replace('`', "")).collect::<Vec<_>>();

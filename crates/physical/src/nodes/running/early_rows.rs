@@ -3,15 +3,16 @@
 //! A join that has one side knows the keys it looks for before it reads the other, and says so in a filter that DataFusion hands
 //! down to the scans. A scan uses it to pass over row groups and pages; the rows of those that are left would go through
 //! exchanges, other joins and aggregates before somebody drops them. Here they are dropped at once, and where few are, nobody asks
-//! any more.
+//! any more. Rows that come to that join as they were read are not asked: looking for them there costs less than asking here.
 //! Invariant: the rows that are dropped are such as the join itself would drop; the others keep their order. Put into a plan
 //! when it is run, shown nowhere. Must not know: whose filter it is.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{BatchCoalescer, and, prep_null_mask_filter};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::physical_plan::{FileScanConfig, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
@@ -19,6 +20,12 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr};
 use datafusion::physical_expr::split_conjunction;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use futures::StreamExt;
@@ -39,8 +46,9 @@ const ROWS_LEFT_ALONE: usize = 16 * ROWS_TRIED;
 /// # Errors
 /// A node does not take its input back.
 pub fn with_early_rows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let asked_at_once = asked_at_once(&plan)?;
     let done = plan.transform_up(|node| {
-        let filters = filters_of(&node)?;
+        let filters = filters_of(&node, &asked_at_once)?;
         if filters.is_empty() {
             return Ok(Transformed::no(node));
         }
@@ -49,8 +57,39 @@ pub fn with_early_rows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execution
     Ok(done.data)
 }
 
+/// The filters of joins that look for the rows of a scan as they were read, by number.
+fn asked_at_once(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<u64>> {
+    let mut found = HashSet::new();
+    plan.apply(|node| {
+        let Some(join) = node.downcast_ref::<HashJoinExec>() else { return Ok(TreeNodeRecursion::Continue) };
+        let filter = join.dynamic_filter_expr().and_then(|filter| filter.expression_id());
+        if comes_as_read(join.right()) {
+            found.extend(filter);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(found)
+}
+
+/// Whether nothing happens to the rows of a scan but what costs little.
+fn comes_as_read(mut node: &Arc<dyn ExecutionPlan>) -> bool {
+    while node.is::<RepartitionExec>()
+        || node.is::<FilterExec>()
+        || node.is::<ProjectionExec>()
+        || node.is::<CoalescePartitionsExec>()
+        || node.is::<CooperativeExec>()
+    {
+        let [input] = node.children()[..] else { return false };
+        node = input;
+    }
+    node.is::<DataSourceExec>()
+}
+
 /// The filters that become known while the plan runs and that a scan does not ask of rows itself, over what it gives.
-fn filters_of(node: &Arc<dyn ExecutionPlan>) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
+fn filters_of(
+    node: &Arc<dyn ExecutionPlan>,
+    asked_at_once: &HashSet<u64>,
+) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
     let Some(scan) = node.downcast_ref::<DataSourceExec>() else { return Ok(Vec::new()) };
     let Some((_, source)) = scan.downcast_to_file_source::<ParquetSource>() else { return Ok(Vec::new()) };
     let Some(scanned) = scan.data_source().downcast_ref::<FileScanConfig>() else { return Ok(Vec::new()) };
@@ -68,7 +107,8 @@ fn filters_of(node: &Arc<dyn ExecutionPlan>) -> Result<Vec<Arc<dyn PhysicalExpr>
     };
     let mut filters = Vec::new();
     for part in split_conjunction(&predicate) {
-        if !part.is::<DynamicFilterPhysicalExpr>() {
+        let is_asked_at_once = || part.expression_id().is_some_and(|id| asked_at_once.contains(&id));
+        if !part.is::<DynamicFilterPhysicalExpr>() || is_asked_at_once() {
             continue;
         }
         let mut is_given = true;
