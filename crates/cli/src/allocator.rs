@@ -58,6 +58,7 @@ unsafe impl GlobalAlloc for Counting {
             return block;
         }
         let Some(larger) = with_tag(layout) else { return std::ptr::null_mut() };
+        host::make_room_for(layout.size());
         // SAFETY: the caller's, and larger than nothing.
         let block = unsafe { MiMalloc.alloc(larger) };
         tag(block, layout.size());
@@ -75,6 +76,7 @@ unsafe impl GlobalAlloc for Counting {
             return block;
         }
         let Some(larger) = with_tag(layout) else { return std::ptr::null_mut() };
+        host::make_room_for(layout.size());
         // SAFETY: the caller's, and larger than nothing.
         let block = unsafe { MiMalloc.alloc_zeroed(larger) };
         tag(block, layout.size());
@@ -102,6 +104,8 @@ unsafe impl GlobalAlloc for Counting {
             let bits = unsafe { block.add(before).cast::<u32>().read_unaligned() };
             Tag::from_bits(bits)
         });
+        // The old one is there until the new one has its bytes.
+        host::make_room_for(bytes);
         // SAFETY: the caller's; mimalloc knows the block's size itself.
         let moved = unsafe { MiMalloc.realloc(block, layout, with_tag) };
         if moved.is_null() {

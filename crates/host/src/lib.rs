@@ -40,7 +40,7 @@ pub use objects::{Created, Object, Objects, StoreClock, at_once};
 pub use objects_disk::ObjectsDisk;
 pub use random::{Random, SystemRandom};
 pub use runtimes::Runtimes;
-pub use shortage::when_short;
+pub use shortage::{make_room_for, when_short};
 pub use sim::{SimClient, SimFault, SimHost, SimStore, SimWorld};
 pub use system_disk::SystemDisk;
 pub use workers::Workers;

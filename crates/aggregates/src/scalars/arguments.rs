@@ -3,11 +3,12 @@
 //! Invariant: a constant is read once. Must not know: functions.
 
 use arrow::array::{Array, ArrayRef, AsArray};
+use functions::allowance::reserve;
 use functions::{Arg, Call, CastMode, FunctionError, cast_column};
 use model::saturating::place_of;
 use model::{ColumnType, ErrorCode};
 
-use crate::kernels::bitmap::{Bitmap, bits, read, values_of};
+use crate::kernels::bitmap::{Bitmap, bits, bytes_of, read, values_of};
 use crate::typing::internal;
 
 /// An argument that the type rule let through and the kernel does not know.
@@ -20,6 +21,9 @@ pub(super) fn is_null(call: &Call<'_>, row: usize) -> bool {
     call.args.iter().any(|arg| arg.is_null(row))
 }
 
+/// A value of a state takes so much while it is read: as a column, as bits, and in its set.
+const READ_BYTES: usize = 3 * size_of::<u64>();
+
 /// Sets of an argument, one for each row.
 pub(super) struct Sets<'a> {
     arg: &'a Arg,
@@ -31,6 +35,9 @@ impl<'a> Sets<'a> {
         let arg = &call.args[index];
         let values = values_of(&arg.column_type).ok_or_else(|| unexpected(arg))?;
         let states = arg.array.as_binary_view_opt().ok_or_else(|| unexpected(arg))?;
+        let bytes = bytes_of(&values).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(1);
+        let read_bytes = states.total_buffer_bytes_used() / bytes * READ_BYTES;
+        let _room = reserve("of states of groupBitmap", read_bytes)?;
         Ok(Sets { arg, sets: read(states, &values).map_err(internal)? })
     }
 

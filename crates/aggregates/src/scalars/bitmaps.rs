@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, UInt8Array, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, UInt8Array, UInt64Array};
 use arrow::buffer::OffsetBuffer;
+use functions::allowance::reserve;
 use functions::container::list_of;
 use functions::{ArgType, Call, FunctionError, ScalarFunction};
 use model::saturating::u64_of;
@@ -15,6 +16,9 @@ use model::{ColumnType, ErrorCode};
 use super::arguments::{Integers, Lists, Sets, is_null, unexpected};
 use crate::kernels::bitmap::{Bitmap, bytes_of, column_of, largest, state_of, values_of, written};
 use crate::typing::internal;
+
+/// Copies of the values while a set is made: as read, as a set, put together with others, as a column, as a state.
+const COPIES: usize = 5;
 
 const PLACES: [&str; 3] = ["first", "second", "third"];
 
@@ -101,6 +105,8 @@ fn build(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 }
 
 fn built(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let values = call.args[0].array.as_list_opt::<i32>().map_or(0, |list| list.values().len());
+    let _room = reserve("bitmapBuild", values.saturating_mul(COPIES * size_of::<u64>()))?;
     let (lists, mask) = (Lists::of(call, 0)?, largest(&values_of_result(call)?));
     sets(call, |row| Ok(Bitmap::collect(lists.get(row).iter().map(|value| value & mask))))
 }
@@ -108,7 +114,9 @@ fn built(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 fn to_array(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Array(element) = call.result_type else { return Err(unexpected(&call.args[0])) };
     let found = Sets::of(call, 0)?;
-    let (mut bits, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    let values: usize = (0..call.rows).map(|row| found.get(row).len()).sum();
+    let _room = reserve("bitmapToArray", values.saturating_mul(2 * size_of::<u64>()))?;
+    let (mut bits, mut lengths) = (Vec::with_capacity(values), Vec::with_capacity(call.rows));
     for row in 0..call.rows {
         bits.extend_from_slice(found.get(row).values());
         lengths.push(found.get(row).len());

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
 use arrow::row::{RowConverter, SortField};
 use model::{ColumnType, ErrorCode};
 
@@ -57,8 +57,12 @@ fn result_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError
     Ok((0..depth).fold(ColumnType::UInt32, |inner, _| ColumnType::Array(Box::new(inner))))
 }
 
+/// Bytes of a key that is known, and the share of what grows: the old table is there until the new one is filled.
+const KNOWN_BYTES: usize = 40;
+
 /// The numbers of the elements of a list, and of lists in it.
 struct Numbering<'k> {
+    call: &'k Call<'k>,
     keys: Vec<&'k [u8]>,
     /// How often each element was met, or its own number.
     known: HashMap<&'k [u8], u32>,
@@ -67,26 +71,37 @@ struct Numbering<'k> {
 }
 
 impl Numbering<'_> {
-    fn number(&mut self, at: usize) {
+    fn number(&mut self, at: usize) -> Result<(), FunctionError> {
+        if self.known.len() == self.known.capacity() {
+            self.call.reserve(self.known.len().saturating_mul(2 * KNOWN_BYTES))?;
+        }
         let next = u32::try_from(self.known.len() + 1).unwrap_or(u32::MAX);
         let count = self.known.entry(self.keys[at]).or_insert(if self.dense { next } else { 0 });
         if !self.dense {
             *count += 1;
         }
         self.numbers.push(*count);
+        Ok(())
     }
 
     /// Goes down to the elements at the depth; what is known is forgotten where an array of the depth of clearing begins.
-    fn visit(&mut self, lists: &[Vec<i32>], level: usize, own: std::ops::Range<usize>, cleared_at: usize) {
+    fn visit(
+        &mut self,
+        lists: &[Vec<i32>],
+        level: usize,
+        own: std::ops::Range<usize>,
+        cleared_at: usize,
+    ) -> Result<(), FunctionError> {
         if level + 1 == cleared_at {
             self.known.clear();
         }
         for at in own {
             match lists.get(level) {
-                Some(offsets) => self.visit(lists, level + 1, range(offsets, at), cleared_at),
-                None => self.number(at),
+                Some(offsets) => self.visit(lists, level + 1, range(offsets, at), cleared_at)?,
+                None => self.number(at)?,
             }
         }
+        Ok(())
     }
 }
 
@@ -109,15 +124,18 @@ fn evaluate(call: &Call<'_>, name: &str, dense: bool) -> Result<ArrayRef, Functi
         inner = Arc::clone(list.values());
     }
     let converter = RowConverter::new(vec![SortField::new(inner.data_type().clone())])?;
-    let rows = converter.convert_columns(std::slice::from_ref(&inner))?;
     call.reserve_indices(inner.len())?;
+    // The rows, where each begins, and the keys that point into them.
+    call.reserve(inner.get_array_memory_size().saturating_mul(2))?;
+    call.reserve(inner.len().saturating_mul(size_of::<usize>() + size_of::<&[u8]>()))?;
+    let rows = converter.convert_columns(std::slice::from_ref(&inner))?;
     let keys = (0..inner.len()).map(|at| rows.row(at).data()).collect();
     let mut numbering =
-        Numbering { keys, known: HashMap::new(), dense, numbers: Vec::with_capacity(inner.len()) };
+        Numbering { call, keys, known: HashMap::new(), dense, numbers: Vec::with_capacity(inner.len()) };
     let (outer, below) = offsets.split_at(1);
     for row in 0..call.rows {
         numbering.known.clear();
-        numbering.visit(below, 0, range(&outer[0], row), asked.cleared_at);
+        numbering.visit(below, 0, range(&outer[0], row), asked.cleared_at)?;
     }
     let lengths = |offsets: &[i32], lists: &[usize]| -> Vec<usize> {
         lists.iter().map(|at| range(offsets, *at).len()).collect()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
-use host::{Account, MemoryBudget, MemoryGrant};
+use host::{Account, MemoryBudget, MemoryGrant, meter};
 use model::saturating::{u64_of, usize_of};
 use parking_lot::Mutex;
 
@@ -20,6 +20,13 @@ const WORTH_A_SPILL: u64 = 16;
 
 /// One part in so many of the memory is never refused for what others hold.
 const SMALL_SHARE: u64 = 64;
+
+/// How DataFusion calls the rows that a hash join keeps. It takes memory for them and for their table, and says nothing of the
+/// copy that it makes of them then, all in one.
+const KEPT_BY_A_JOIN: &str = "HashJoinInput";
+
+/// The meter sees smaller copies early enough.
+const LARGE_BYTES: usize = 1 << 20;
 
 /// One statement's pool.
 pub struct BudgetPool {
@@ -81,6 +88,12 @@ impl MemoryPool for BudgetPool {
             let message =
                 format!("memory is short: {} bytes of the statement are left", self.account.room_bytes());
             return Err(DataFusionError::ResourcesExhausted(message));
+        }
+        if additional > LARGE_BYTES && reservation.consumer().name().starts_with(KEPT_BY_A_JOIN) {
+            let with_copy = additional.saturating_add(reservation.size());
+            if let Err(refused) = meter::reserve("the rows that a join keeps", with_copy) {
+                return Err(DataFusionError::ResourcesExhausted(refused.to_string()));
+            }
         }
         let mut held = self.held.lock();
         match held.try_grow(u64_of(additional)) {

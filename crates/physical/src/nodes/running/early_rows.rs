@@ -62,9 +62,10 @@ fn asked_at_once(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<u64>> {
     let mut found = HashSet::new();
     plan.apply(|node| {
         let Some(join) = node.downcast_ref::<HashJoinExec>() else { return Ok(TreeNodeRecursion::Continue) };
-        let filter = join.dynamic_filter_expr().and_then(|filter| filter.expression_id());
         if comes_as_read(join.right()) {
-            found.extend(filter);
+            found.extend(
+                join.dynamic_expressions_produced().iter().filter_map(|filter| filter.expression_id()),
+            );
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
