@@ -15,6 +15,7 @@ use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{constant_int, expanded};
+use crate::memory::allowance::{Reserved, reserve};
 
 /// One array with the depth to which its elements are told apart, and the depth of the numbers.
 struct Asked {
@@ -57,12 +58,14 @@ fn result_type(args: &[ArgType], name: &str) -> Result<ColumnType, FunctionError
     Ok((0..depth).fold(ColumnType::UInt32, |inner, _| ColumnType::Array(Box::new(inner))))
 }
 
-/// Bytes of a key that is known, and the share of what grows: the old table is there until the new one is filled.
-const KNOWN_BYTES: usize = 40;
+/// Bytes of a key that is known, in a table that has some free places.
+const KNOWN_BYTES: usize = 32;
 
 /// The numbers of the elements of a list, and of lists in it.
 struct Numbering<'k> {
-    call: &'k Call<'k>,
+    name: &'static str,
+    /// For the table that is filled from the one that is too small.
+    room: Option<Reserved>,
     keys: Vec<&'k [u8]>,
     /// How often each element was met, or its own number.
     known: HashMap<&'k [u8], u32>,
@@ -73,7 +76,8 @@ struct Numbering<'k> {
 impl Numbering<'_> {
     fn number(&mut self, at: usize) -> Result<(), FunctionError> {
         if self.known.len() == self.known.capacity() {
-            self.call.reserve(self.known.len().saturating_mul(2 * KNOWN_BYTES))?;
+            self.room = None;
+            self.room = Some(reserve(self.name, self.known.len().saturating_mul(2 * KNOWN_BYTES))?);
         }
         let next = u32::try_from(self.known.len() + 1).unwrap_or(u32::MAX);
         let count = self.known.entry(self.keys[at]).or_insert(if self.dense { next } else { 0 });
@@ -105,7 +109,7 @@ impl Numbering<'_> {
     }
 }
 
-fn evaluate(call: &Call<'_>, name: &str, dense: bool) -> Result<ArrayRef, FunctionError> {
+fn evaluate(call: &Call<'_>, name: &'static str, dense: bool) -> Result<ArrayRef, FunctionError> {
     let types: Vec<ArgType> = call
         .args
         .iter()
@@ -130,8 +134,14 @@ fn evaluate(call: &Call<'_>, name: &str, dense: bool) -> Result<ArrayRef, Functi
     call.reserve(inner.len().saturating_mul(size_of::<usize>() + size_of::<&[u8]>()))?;
     let rows = converter.convert_columns(std::slice::from_ref(&inner))?;
     let keys = (0..inner.len()).map(|at| rows.row(at).data()).collect();
-    let mut numbering =
-        Numbering { call, keys, known: HashMap::new(), dense, numbers: Vec::with_capacity(inner.len()) };
+    let mut numbering = Numbering {
+        name,
+        room: None,
+        keys,
+        known: HashMap::new(),
+        dense,
+        numbers: Vec::with_capacity(inner.len()),
+    };
     let (outer, below) = offsets.split_at(1);
     for row in 0..call.rows {
         numbering.known.clear();
