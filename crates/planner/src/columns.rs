@@ -1,5 +1,5 @@
 //! `COLUMNS('regex')`, `COLUMNS(a, b)` and what may follow them or a `*`: EXCEPT, REPLACE, APPLY; a `*` whose columns are
-//! keys that some rows leave out, or that are there twice; and `untuple(t)`.
+//! keys that some rows leave out, or that are there twice, or of which USING joins some and others are changed; and `untuple(t)`.
 //!
 //! Which columns there are, only a plan of FROM tells: `probe` asks for one, `expanded` puts the answer in. Invariant: the
 //! first SELECT that asks is the innermost, so that its answer does not wait for another.
@@ -21,7 +21,7 @@ use sqlparser::ast::{
 };
 
 use self::matchers::{Columns, Source, has_matcher, is_matcher, without_parentheses};
-use self::repeated::{Star, repeats, star_of};
+use self::repeated::{Star, changes_joined, joins_using, kept_of, repeats, star_of};
 use self::splice::spliced;
 
 /// A query whose columns are those that the next SELECT with COLUMNS can choose from.
@@ -62,11 +62,7 @@ fn asks(query: &Query) -> bool {
         }
 
         fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
-            if stars_are_keys(select) || repeats(select, true) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if takes_stars(select, true) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
     query.visit(&mut Asking).is_break()
@@ -80,6 +76,11 @@ fn stars_are_keys(select: &Select) -> bool {
         GroupByExpr::Expressions(keys, modifiers) => !modifiers.is_empty() || keys.iter().any(is_set),
     };
     by_name && select.projection.iter().any(|item| matches!(star_of(item), Star::Of(None, _)))
+}
+
+/// Whether the stars of a SELECT have to be the columns that they stand for.
+fn takes_stars(select: &Select, is_inside: bool) -> bool {
+    stars_are_keys(select) || repeats(select, is_inside) || changes_joined(select)
 }
 
 struct Finder {
@@ -135,7 +136,7 @@ fn probe_of(select: &Select, is_inside: bool, with: Option<With>) -> Option<Quer
 
 /// Whether it is only the tuples that a SELECT which asks has to know.
 fn only_untuples(select: &Select, is_inside: bool) -> bool {
-    untuple::asks(select) && !chooses(select) && !stars_are_keys(select) && !repeats(select, is_inside)
+    untuple::asks(select) && !chooses(select) && !takes_stars(select, is_inside)
 }
 
 fn chooses(select: &Select) -> bool {
@@ -149,10 +150,7 @@ fn chooses(select: &Select) -> bool {
 fn asking(body: &mut SetExpr, is_inside: bool) -> Option<&mut Select> {
     match body {
         SetExpr::Select(select) => {
-            let asks = chooses(select)
-                || stars_are_keys(select)
-                || repeats(select, is_inside)
-                || untuple::asks(select);
+            let asks = chooses(select) || takes_stars(select, is_inside) || untuple::asks(select);
             asks.then_some(select.as_mut())
         }
         SetExpr::SetOperation { left, right, .. } => {
@@ -199,14 +197,22 @@ impl VisitorMut for Filler<'_> {
 impl Filler<'_> {
     fn fill(&self, select: &mut Select, is_inside: bool) -> Result<()> {
         let mut items = vec![];
-        let takes_stars = stars_are_keys(select) || repeats(select, is_inside);
+        let takes_stars = takes_stars(select, is_inside);
         let aliases: Vec<String> = select.projection.iter().filter_map(alias_of).collect();
         for item in std::mem::take(&mut select.projection) {
-            if let (Star::Of(table, left_out), true) = (star_of(&item), takes_stars) {
+            // A column of USING is of no table, so that its star has to be as it is.
+            let is_joined = joins_using(select) && matches!(item, SelectItem::QualifiedWildcard(..));
+            if let (Star::Of(table, left_out), true, false) = (star_of(&item), takes_stars, is_joined) {
                 let places = self.columns.of_table(table.as_deref());
                 let kept = places.filter(|at| !left_out.contains(&self.columns.0[*at].name.as_str()));
                 items
                     .extend(kept.map(|at| SelectItem::UnnamedExpr(self.columns.column_beside(at, &aliases))));
+                continue;
+            }
+            if let (true, SelectItem::Wildcard(options)) = (takes_stars, &item)
+                && let Some(kept) = kept_of(self.columns, options, &aliases)
+            {
+                items.extend(kept);
                 continue;
             }
             items.extend(self.items(item)?);

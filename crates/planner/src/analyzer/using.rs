@@ -2,8 +2,8 @@
 //! ClickHouse. A row without a partner then has NULL in it and no default, and no value is lost where one column is shown
 //! for both.
 //!
-//! Invariant: no mark of USING is left; values stay. A side that keeps all its rows keeps columns of the common type as they
-//! are, for what is asked of them prunes. Must not know: what is shown of the columns.
+//! Invariant: no mark of USING is left; values stay. Columns of the common type stay as they are, for what is asked of them
+//! prunes. Must not know: what is shown of the columns.
 
 use std::sync::Arc;
 
@@ -30,19 +30,13 @@ pub(crate) fn alike(plan: LogicalPlan) -> Result<LogicalPlan> {
     if pairs.is_empty() {
         return Ok(LogicalPlan::Join(join));
     }
-    let (of_left, of_right) = match join.join_type {
-        JoinType::Left => (false, true),
-        JoinType::Right => (true, false),
-        JoinType::Full => (true, true),
-        _ => (false, false),
-    };
     let (mut lefts, mut rights) = (vec![], vec![]);
     for (one, other) in &pairs {
         let types = (type_of(one, join.left.schema())?, type_of(other, join.right.schema())?);
         let common = common(&types.0, &types.1, join.join_type)?;
         let (left, right) = (with_nulls(&common, &types.0), with_nulls(&common, &types.1));
-        let left = nullable(&left, of_left && types.1.is_nullable());
-        let right = nullable(&right, of_right && types.0.is_nullable());
+        let left = nullable(&left, types.1.is_nullable());
+        let right = nullable(&right, types.0.is_nullable());
         lefts.push((one, left, types.0));
         rights.push((other, right, types.1));
     }

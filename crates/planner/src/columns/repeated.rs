@@ -1,13 +1,16 @@
 //! Stars that repeat columns: `SELECT *, *`, `SELECT *, t.*`, and inside of another query `SELECT *, a`. A plan has no two columns
-//! of one name, so that each has to be an item of its own, which gets a name of its own.
+//! of one name, so that each has to be an item of its own, which gets a name of its own. And a `*` over tables joined with USING
+//! that leaves out or replaces columns: the columns of USING are of no table, so that no table's star has them.
 //!
-//! Invariant: a SELECT whose stars repeat nothing that can be seen in its text is left alone. Must not know: which columns
-//! there are.
+//! Invariant: a SELECT whose stars repeat or change nothing that can be seen in its text is left alone. Must not know: how it is
+//! found out which columns there are.
 
 use sql::tables::joins::constraint_of;
 use sqlparser::ast::{
     Expr, JoinConstraint, Select, SelectItem, SelectItemQualifiedWildcardKind, WildcardAdditionalOptions,
 };
+
+use super::matchers::Columns;
 
 /// What an item of a SELECT gives.
 pub(super) enum Star<'a> {
@@ -66,6 +69,40 @@ pub(super) fn repeats(select: &Select, is_inside: bool) -> bool {
     (is_repeated || is_beside) && !joins_using(select)
 }
 
+/// Whether a `*` over tables joined with USING leaves out or replaces columns.
+pub(super) fn changes_joined(select: &Select) -> bool {
+    let changes = |item: &SelectItem| match item {
+        SelectItem::Wildcard(options) => {
+            let is_known = options.opt_rename.is_none() && options.opt_ilike.is_none();
+            is_known && (options.opt_except.is_some() || options.opt_replace.is_some())
+        }
+        _ => false,
+    };
+    select.projection.iter().any(changes) && joins_using(select)
+}
+
+/// The columns that a `*` has without those that it leaves out, replaced where it says so; `None` where it does more with them.
+pub(super) fn kept_of(
+    columns: &Columns,
+    options: &WildcardAdditionalOptions,
+    aliases: &[String],
+) -> Option<Vec<SelectItem>> {
+    let mut options = options.clone();
+    let replaced = options.opt_replace.take().map_or(vec![], |replace| replace.items);
+    let left_out = left_out(&options)?;
+    let kept = columns.of_table(None).filter(|at| !left_out.contains(&columns.0[*at].name.as_str()));
+    let item = |at: usize| {
+        let name = &columns.0[at].name;
+        match replaced.iter().find(|element| element.column_name.value == *name) {
+            Some(element) => {
+                SelectItem::ExprWithAlias { expr: element.expr.clone(), alias: element.column_name.clone() }
+            }
+            None => SelectItem::UnnamedExpr(columns.column_beside(at, aliases)),
+        }
+    };
+    Some(kept.map(item).collect())
+}
+
 /// The column that an item is, under its own name.
 fn named_column(item: &SelectItem) -> Option<&str> {
     let (expr, alias) = match item {
@@ -82,7 +119,7 @@ fn named_column(item: &SelectItem) -> Option<&str> {
 }
 
 /// The columns of USING are of no table.
-fn joins_using(select: &Select) -> bool {
+pub(super) fn joins_using(select: &Select) -> bool {
     let joins = select.from.iter().flat_map(|from| &from.joins);
     let mut constraints = joins.filter_map(|join| constraint_of(&join.join_operator));
     constraints.any(|on| matches!(on, JoinConstraint::Using(_) | JoinConstraint::Natural))
