@@ -1,11 +1,16 @@
 //! Columns that are called by a table's own name although the FROM gives it another one: `system.tables.name` of
-//! `system.tables AS t`. ClickHouse takes both names, and drivers use it; the planner knows the new one alone.
+//! `system.tables AS t`. ClickHouse takes both names, and drivers use it; the planner knows the new one alone. And `t.*` of
+//! `FROM d.t`, of which it knows only `d.t.*`.
 //!
 //! Invariant: a name that is visible as it stands is not touched, and inner SELECTs come before outer ones.
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, Query, Select, SetExpr, TableFactor, VisitMut, VisitorMut};
+use sql::reader::head::ident;
+use sqlparser::ast::{
+    Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    TableFactor, VisitMut, VisitorMut,
+};
 
 /// Writes every such column under the name that its table has.
 pub(super) fn by_alias(query: &mut Query, current_database: &str) {
@@ -68,6 +73,36 @@ impl Scope {
 }
 
 impl Renaming<'_> {
+    /// The name by which the planner knows the table of `t.*`; `None` where it is written so.
+    fn of_star(&self, scope: &Scope, written: &ObjectName) -> Option<ObjectName> {
+        let parts: Vec<&str> =
+            written.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.as_str()).collect();
+        let (table, rest) = parts.split_last()?;
+        let database = |name: &[String]| {
+            name.iter().rev().nth(1).map_or_else(|| self.current_database.to_owned(), Clone::clone)
+        };
+        let is_of = |name: &[String]| {
+            let is_same = name.last().is_some_and(|last| last == table);
+            is_same && rest.last().is_none_or(|written| *written == database(name))
+        };
+        let is_written = |name: &Vec<String>| name.iter().map(String::as_str).eq(parts.iter().copied());
+        if scope.whole.iter().any(is_written) {
+            return None;
+        }
+        let (mut whole, mut hidden) = (
+            scope.whole.iter().filter(|name| is_of(name)),
+            scope.hidden.iter().filter(|(name, _)| is_of(name)),
+        );
+        let visible = scope.visible.iter().filter(|name| rest.is_empty() && name == table).count();
+        match (whole.next(), whole.next(), visible) {
+            (Some(name), None, ..=1) => {
+                Some(ObjectName::from(name.iter().map(|part| ident(part)).collect::<Vec<Ident>>()))
+            }
+            (None, None, 0) => hidden.next().map(|(_, alias)| ObjectName::from(vec![alias.clone()])),
+            _ => None,
+        }
+    }
+
     /// How many parts of a column's name are its table's, and the table's other name.
     fn found(&self, parts: &[Ident]) -> Option<(usize, &Ident)> {
         let [first, second, ..] = parts else { return None };
@@ -113,7 +148,15 @@ impl VisitorMut for Renaming<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        self.scopes.push(Scope::of(select));
+        let scope = Scope::of(select);
+        for item in &mut select.projection {
+            if let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) = item
+                && let Some(known) = self.of_star(&scope, name)
+            {
+                *name = known;
+            }
+        }
+        self.scopes.push(scope);
         ControlFlow::Continue(())
     }
 
