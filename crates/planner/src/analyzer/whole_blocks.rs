@@ -2,15 +2,14 @@
 //! `runningDifference(x)`, `rowNumberInBlock()` and their kin.
 //!
 //! DataFusion moves a condition on other columns below them, and then they see rows that the query asked of nobody. As in ClickHouse
-//! they see the rows that ORDER BY has put in order, where it does not ask for them itself. Invariant: rows, columns and their
-//! names stay as they are. Must not know: how such a function is computed.
+//! they see the rows that ORDER BY has put in order, where it does not ask for them itself, and of these only the ones that LIMIT
+//! leaves. Invariant: rows, columns and their names stay as they are. Must not know: how such a function is computed.
 
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -53,7 +52,7 @@ impl AnalyzerRule for WholeBlocks {
     }
 }
 
-/// A sort of what sees the rows around, with one before these are looked at; of as many rows as a limit above leaves.
+/// A sort of what sees the rows around, with one before these are looked at; of the rows that a limit above leaves.
 fn sorted_first(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let changed = match &plan {
         LogicalPlan::Sort(sort) => match sort.input.as_ref() {
@@ -79,37 +78,20 @@ fn over_sorted(sort: &Sort, seeing: &Projection) -> Result<Option<LogicalPlan>> 
     Ok(Some(LogicalPlan::Sort(Sort { expr: sort.expr.clone(), input, fetch: sort.fetch })))
 }
 
-/// A limit of what [`over_sorted`] made, which leaves out rows before they are looked at, too.
+/// A limit of what [`over_sorted`] made goes below it: rows that it leaves out are not looked at.
 fn limited(limit: &Limit) -> Result<Option<LogicalPlan>> {
-    let skip = limit.skip.as_deref().map_or(Some(0), number_of);
-    let Some((skip, fetch)) = skip.zip(limit.fetch.as_deref().and_then(number_of)) else {
-        return Ok(None);
-    };
     let LogicalPlan::Sort(sort) = limit.input.as_ref() else { return Ok(None) };
     let LogicalPlan::Projection(seeing) = sort.input.as_ref() else { return Ok(None) };
     let LogicalPlan::Sort(first) = seeing.input.as_ref() else { return Ok(None) };
     let is_made = sees_blocks(&seeing.expr)? && keys_before(sort, seeing)?.as_ref() == Some(&first.expr);
-    if !is_made || first.fetch.is_some() {
+    // ClickHouse looks at all rows where there is but an OFFSET.
+    if !is_made || first.fetch.is_some() || limit.fetch.is_none() {
         return Ok(None);
     }
-    let first = Sort { fetch: Some(skip.saturating_add(fetch)), ..first.clone() };
+    let first = LogicalPlan::Limit(Limit { input: Arc::clone(&seeing.input), ..limit.clone() });
     let (exprs, schema) = (seeing.expr.clone(), Arc::clone(&seeing.schema));
-    let seeing = Projection::try_new_with_schema(exprs, Arc::new(LogicalPlan::Sort(first)), schema)?;
-    let sort = Sort { input: Arc::new(LogicalPlan::Projection(seeing)), ..sort.clone() };
-    let input = Arc::new(LogicalPlan::Sort(sort));
-    Ok(Some(LogicalPlan::Limit(Limit { input, ..limit.clone() })))
-}
-
-/// The rows that a limit says; `None` of what is no number yet.
-fn number_of(rows: &Expr) -> Option<usize> {
-    match rows {
-        Expr::Cast(cast) => number_of(&cast.expr),
-        Expr::Literal(value, _) => match value.cast_to(&DataType::UInt64).ok()? {
-            ScalarValue::UInt64(Some(number)) => usize::try_from(number).ok(),
-            _ => None,
-        },
-        _ => None,
-    }
+    let seeing = Projection::try_new_with_schema(exprs, Arc::new(first), schema)?;
+    Ok(Some(LogicalPlan::Sort(Sort { input: Arc::new(LogicalPlan::Projection(seeing)), ..sort.clone() })))
 }
 
 /// The keys of a sort over a projection as keys of its input; `None` where they depend on which rows stand around.
