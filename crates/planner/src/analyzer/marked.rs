@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use aggregates::typing::type_of_field;
+use arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, JoinType, Result, ScalarValue};
+use datafusion::common::{Column, JoinType, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::expr::InSubquery;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
@@ -129,13 +130,26 @@ fn equal(value: Expr, element: Expr) -> Result<Vec<Expr>> {
     parts.iter().zip(1_u64..).map(of_element).collect()
 }
 
+/// The set with another name where a column of no table has its own: the two could not be told apart.
+fn beside(set: LogicalPlan, input: &LogicalPlan) -> Result<LogicalPlan> {
+    let Some((qualifier, field)) = set.schema().iter().next() else { return Ok(set) };
+    let is_taken = |(table, other): (Option<&TableReference>, &FieldRef)| {
+        table.is_none() && other.name() == field.name()
+    };
+    if !input.schema().iter().any(is_taken) {
+        return Ok(set);
+    }
+    let renamed = Expr::Column(Column::from((qualifier, field))).alias(format!("{}\u{1}", field.name()));
+    Projection::try_new(vec![renamed], Arc::new(set)).map(LogicalPlan::Projection)
+}
+
 /// Joins the set to the input; whether the row's value is in it.
 fn found(set: InSubquery, input: &mut LogicalPlan) -> Result<Expr> {
     let InSubquery { expr, subquery, negated } = set;
     // Every set adds one column, so that no two get one name.
     let name = format!("\u{1}set{}", input.schema().fields().len());
     let elements = Arc::unwrap_or_clone(subquery.subquery);
-    let elements = LogicalPlanBuilder::from(elements).alias(name.as_str())?.build()?;
+    let elements = LogicalPlanBuilder::from(beside(elements, input)?).alias(name.as_str())?.build()?;
     let Some(element) = elements.schema().columns().into_iter().next() else {
         return Ok(lit(false));
     };

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection, Subquery, 
 use functions::FunctionError;
 use model::{ColumnType, ErrorCode, TupleElement};
 
-use super::comparison::{as_long, cast_to, is_apart, is_float};
+use super::comparison::{as_long, call_arguments, cast_to, is_apart, is_float};
 use crate::scalar::adapter::call;
 use aggregates::typing::{external, type_of, type_of_field};
 
@@ -26,10 +26,29 @@ pub(crate) fn in_subquery(asked: InSubquery, schema: &DFSchema) -> Result<Expr> 
 /// A value and an element of the set that it is looked up in, both columns of one schema.
 pub(crate) fn sides(value: Expr, element: Expr, schema: &DFSchema) -> Result<(Expr, Expr)> {
     let (value_type, element_type) = (type_of(&value, schema)?, type_of(&element, schema)?);
+    let value = as_present(value, &value_type, (&element, &element_type))?;
+    let value_type = type_of(&value, schema)?;
     match way(value_type.value_type(), element_type.value_type()) {
         // Our functions compare them.
         Way::Never => Ok((value, element)),
         _ => in_one_type((value, &value_type), (element, &element_type)),
+    }
+}
+
+/// A tuple, or an element of one, that is looked for among tuples which a subquery gives as such: not Nullable where these are not.
+fn as_present(value: Expr, own: &ColumnType, (element, wanted): (&Expr, &ColumnType)) -> Result<Expr> {
+    let is_written = |set: &Expr| matches!(set, Expr::Column(set) if !set.name.contains(OF_COLUMNS));
+    match (call_arguments(element, "tupleElement"), own.value_type(), wanted.value_type()) {
+        (Some([set, _]), ..) if is_written(set) => match present_type(own, wanted)? {
+            Some(present) => cast_to(value, &present),
+            None => Ok(value),
+        },
+        (None, ColumnType::Tuple(left), ColumnType::Tuple(set))
+            if is_written(element) && left.len() == set.len() =>
+        {
+            without_null_elements(value, left, set)
+        }
+        _ => Ok(value),
     }
 }
 
@@ -204,17 +223,27 @@ fn in_one_type(value: (Expr, &ColumnType), element: (Expr, &ColumnType)) -> Resu
 fn without_null_elements(value: Expr, left: &[TupleElement], set: &[TupleElement]) -> Result<Expr> {
     let mut elements = left.to_vec();
     for (own, set) in elements.iter_mut().zip(set) {
-        let (found, wanted) = (&own.column_type, &set.column_type);
-        if *wanted == ColumnType::Nothing && *found != ColumnType::Nothing {
-            let message = format!("conversion from {found} to Nothing is not supported");
-            return Err(external(FunctionError::new(ErrorCode::CANNOT_CONVERT_TYPE, message)));
-        }
-        if found.is_nullable() && !wanted.is_nullable() {
-            let is_bare = *found == ColumnType::Nothing;
-            own.column_type = if is_bare { wanted.clone() } else { found.value_type().clone() };
+        if let Some(present) = present_type(&own.column_type, &set.column_type)? {
+            own.column_type = present;
         }
     }
     if elements == left { Ok(value) } else { cast_to(value, &ColumnType::Tuple(elements)) }
+}
+
+/// The type of an element that must not be NULL; `None` where it may be, or is none.
+///
+/// # Errors
+/// CANNOT_CONVERT_TYPE: the set has but NULL where the tuple has a value.
+fn present_type(found: &ColumnType, wanted: &ColumnType) -> Result<Option<ColumnType>> {
+    if *wanted == ColumnType::Nothing && *found != ColumnType::Nothing {
+        let message = format!("conversion from {found} to Nothing is not supported");
+        return Err(external(FunctionError::new(ErrorCode::CANNOT_CONVERT_TYPE, message)));
+    }
+    if !found.is_nullable() || wanted.is_nullable() {
+        return Ok(None);
+    }
+    let is_bare = *found == ColumnType::Nothing;
+    Ok(Some(if is_bare { wanted.clone() } else { found.value_type().clone() }))
 }
 
 /// Refuses a tuple in a set of other values, and another value in a set of tuples.
@@ -277,7 +306,7 @@ const NO_VALUE: &str = "\u{0}";
 
 /// The text of a value in another type; [`NO_VALUE`] where that has none for it, and NULL only where the value is NULL.
 fn shown(value: Expr, own: &ColumnType, to: &ColumnType) -> Result<Expr> {
-    let text = call("toString", vec![fitted(value.clone(), to.value_type())?])?;
+    let text = call("toString", vec![fitted(within_days(value.clone(), own, to)?, to.value_type())?])?;
     let no_value = Expr::Literal(ScalarValue::Utf8View(Some(NO_VALUE.to_owned())), None);
     let text = call("ifNull", vec![text, no_value.clone()])?;
     // A part of a second is in no set of what has none.
@@ -295,6 +324,19 @@ fn shown(value: Expr, own: &ColumnType, to: &ColumnType) -> Result<Expr> {
         }
         false => Ok(text),
     }
+}
+
+/// Days that a set of Dates does not reach are the first and the last one that it has, as in ClickHouse, whose toDate wraps.
+fn within_days(value: Expr, own: &ColumnType, to: &ColumnType) -> Result<Expr> {
+    use ColumnType::{Date, Date32, DateTime64};
+    if !matches!((own.value_type(), to.value_type()), (Date32 | DateTime64 { .. }, Date)) {
+        return Ok(value);
+    }
+    let end = |text: &str| {
+        call("toDate32", vec![Expr::Literal(ScalarValue::Utf8View(Some(text.to_owned())), None)])
+    };
+    let day = call("toDate32", vec![value])?;
+    call("least", vec![call("greatest", vec![day, end("1970-01-01")?])?, end("2149-06-06")?])
 }
 
 /// As [`fitted`], of the digits of the value.
