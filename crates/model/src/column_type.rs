@@ -174,7 +174,41 @@ impl ColumnType {
 
     /// Whether this is how an interval is carried.
     pub fn is_interval(&self) -> bool {
-        matches!(self, ColumnType::Tuple(elements) if interval_name(elements).is_some())
+        self.interval().is_some_and(|(_, number)| *number == ColumnType::Int64)
+    }
+
+    /// The number of an interval that may be NULL.
+    pub fn nullable_interval(&self) -> Option<&ColumnType> {
+        self.interval().map(|(_, number)| number).filter(|number| number.is_nullable())
+    }
+
+    /// Whether Nullable may stand around it.
+    pub(crate) fn takes_null(&self) -> bool {
+        use ColumnType::{AggregateFunction, Array, LowCardinality, Map, Nullable, Tuple};
+        match self {
+            Tuple(_) => self.is_interval(),
+            other => {
+                !matches!(other, Array(_) | Map(..) | Nullable(_) | LowCardinality(_) | AggregateFunction(_))
+            }
+        }
+    }
+
+    /// Nullable around it, as it is written; an interval is NULL where its number is.
+    pub(crate) fn with_null(self) -> ColumnType {
+        match self {
+            ColumnType::Tuple(elements) => {
+                let number =
+                    |part: TupleElement| TupleElement { column_type: part.column_type.nullable(), ..part };
+                ColumnType::Tuple(elements.into_iter().map(number).collect())
+            }
+            other => ColumnType::Nullable(Box::new(other)),
+        }
+    }
+
+    /// The name of an interval's type, and the type of its number.
+    fn interval(&self) -> Option<(&str, &ColumnType)> {
+        let ColumnType::Tuple(elements) = self else { return None };
+        interval_of(elements)
     }
 
     pub fn is_nullable(&self) -> bool {
@@ -296,9 +330,13 @@ pub(crate) fn is_interval_name(name: &str) -> bool {
 }
 
 /// An interval is carried as a tuple of one number that has the name of its type.
-fn interval_name(elements: &[TupleElement]) -> Option<&str> {
+fn interval_of(elements: &[TupleElement]) -> Option<(&str, &ColumnType)> {
     let [TupleElement { name: Some(name), column_type }] = elements else { return None };
-    (*column_type == ColumnType::Int64 && is_interval_name(name)).then_some(name.as_ref())
+    let is_number = match column_type {
+        ColumnType::Nullable(number) => **number == ColumnType::Int64,
+        number => *number == ColumnType::Int64,
+    };
+    (is_number && is_interval_name(name)).then_some((name.as_ref(), column_type))
 }
 
 impl fmt::Display for ColumnType {
@@ -330,8 +368,10 @@ impl fmt::Display for ColumnType {
 }
 
 fn write_tuple(f: &mut fmt::Formatter<'_>, elements: &[TupleElement]) -> fmt::Result {
-    if let Some(name) = interval_name(elements) {
-        return f.write_str(name);
+    match interval_of(elements) {
+        Some((name, number)) if number.is_nullable() => return write!(f, "Nullable({name})"),
+        Some((name, _)) => return f.write_str(name),
+        None => {}
     }
     f.write_str("Tuple(")?;
     for (i, element) in elements.iter().enumerate() {
@@ -395,7 +435,7 @@ impl fmt::Display for Indented<'_> {
             ColumnType::Nullable(inner) => write!(f, "Nullable({})", within(inner)),
             ColumnType::Array(inner) => write!(f, "Array({})", within(inner)),
             ColumnType::Map(key, value) => write!(f, "Map({}, {})", within(key), within(value)),
-            ColumnType::Tuple(elements) if interval_name(elements).is_none() => {
+            ColumnType::Tuple(elements) if interval_of(elements).is_none() => {
                 let is_named = elements.iter().any(|element| element.name.is_some());
                 f.write_str("Tuple(")?;
                 for (at, element) in elements.iter().enumerate() {

@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
             }
             ("Enum16", _) => Ok(ColumnType::Enum16(Arc::new(self.enum_values(i16::MIN, i16::MAX)?))),
             _ if name.eq_ignore_ascii_case("Enum") => self.enum_of_fitting_size(),
-            ("Nullable", _) => self.wrapped("Nullable").map(|inner| ColumnType::Nullable(Box::new(inner))),
+            ("Nullable", _) => self.wrapped("Nullable").map(ColumnType::with_null),
             ("LowCardinality", _) => {
                 self.wrapped("LowCardinality").map(|t| ColumnType::LowCardinality(Box::new(t)))
             }
@@ -352,9 +352,8 @@ impl<'a> Reader<'a> {
         let inner = self.column_type()?;
         self.expect(')', "expected )")?;
         let fits = match (name, &inner) {
-            ("Nullable" | "LowCardinality", ColumnType::AggregateFunction(_)) => false,
-            ("Nullable", ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)) => false,
-            ("Nullable", ColumnType::Nullable(_) | ColumnType::LowCardinality(_)) => false,
+            ("LowCardinality", ColumnType::AggregateFunction(_)) => false,
+            ("Nullable", inner) => inner.takes_null(),
             ("LowCardinality", inner) => !matches!(
                 inner.value_type(),
                 ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)
@@ -533,6 +532,7 @@ mod tests {
             "Tuple(`Content-Type` String, \"a`b\" Int8)",
             "Nothing",
             "IntervalDay",
+            "Nullable(IntervalDay)",
             "AggregateFunction(count)",
             "AggregateFunction(quantiles(0.5, 0.9), Nullable(UInt64))",
             "Array(AggregateFunction(groupConcat(',)'), String))",

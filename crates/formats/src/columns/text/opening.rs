@@ -71,6 +71,9 @@ pub(super) fn open(
     time_zone: &str,
     options: &Arc<TextOptions>,
 ) -> Result<ColumnText, FormatError> {
+    if let (Some(number), Some(interval)) = (column_type.nullable_interval(), array.as_struct_opt()) {
+        return open(interval.column(0), number, time_zone, options);
+    }
     let wanted = to_data_type(column_type);
     let canonical = if *array.data_type() == wanted {
         Some(Arc::clone(array))
