@@ -30,6 +30,13 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
     for branch in when_then_expr.iter().map(|(_, then)| then.as_ref()).chain([&otherwise]) {
         types.push(type_of(branch, schema)?);
     }
+    let is_decided = |when: &Expr| when.column_refs().is_empty() && !when.is_volatile();
+    if operand.is_none()
+        && let ([one, other], [(when, _)]) = (types.as_slice(), when_then_expr.as_slice())
+        && !is_decided(when)
+    {
+        refuse_other_scales(one, other)?;
+    }
     // Of the condition's rows no dictionary is left.
     let result = without_dictionary(common_type(&types)?);
     let keeps_zeros = when_count == 1 && !types.iter().any(|branch| branch.enum_values().is_some());
@@ -55,6 +62,24 @@ pub(crate) fn case(case: Case, schema: &DFSchema, session: &SessionValues) -> Re
     nesting::check_conditions(&made)?;
     let field = made.to_field(schema)?.1;
     if type_of_field(&field) == result { Ok(made) } else { cast_to(made, &result) }
+}
+
+/// ClickHouse's if takes one branch's Decimals for the other's and refuses those of another scale; its multiIf converts them.
+///
+/// # Errors
+/// NOT_IMPLEMENTED.
+fn refuse_other_scales(one: &ColumnType, other: &ColumnType) -> Result<()> {
+    match (one.value_type(), other.value_type()) {
+        (ColumnType::Decimal { scale, .. }, ColumnType::Decimal { scale: wanted, .. }) if scale != wanted => {
+            let message = format!("conditional functions with different Decimal scales: {one}, {other}");
+            Err(external(FunctionError::new(ErrorCode::NOT_IMPLEMENTED, message)))
+        }
+        (ColumnType::Tuple(ones), ColumnType::Tuple(others)) => {
+            let mut pairs = ones.iter().zip(others);
+            pairs.try_for_each(|(one, other)| refuse_other_scales(&one.column_type, &other.column_type))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A branch of fixed length beside texts keeps the zero bytes at its end, which a CAST takes off.
