@@ -1,5 +1,7 @@
 //! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
 
+mod state_if;
+
 use model::ErrorCode;
 use sql::dialect::{
     PARAMETER_FUNCTION, call, constant_text, interval_unit, literal_list, name_of, number, plain_args, text,
@@ -12,6 +14,7 @@ use sqlparser::ast::{
     Ident, NullTreatment, ObjectName, Value,
 };
 
+use self::state_if::over_present;
 use crate::Rewriter;
 use crate::aliases::resolve;
 use crate::distinct::counted_by;
@@ -193,6 +196,7 @@ impl Rewriter {
                 None => condition,
             });
         }
+        let (args, filter) = over_present(aggregate, args, filter);
         let over_window = function.over.is_some();
         self.check_place(written, over_window)?;
         // An aggregate under OVER may hold aggregates: sum(sum(x)) OVER ().

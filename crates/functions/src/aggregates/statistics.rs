@@ -340,7 +340,6 @@ fn sums() -> Vec<AggregateFunction> {
                 Ok(Arc::new(UInt64Array::from(vec![u64_of(first.len())])))
             },
         )
-        .never_null()
         .doc("groupBitmap(n)", "How many different integers there are.", "groupBitmap(user_id)"),
     ]
 }
