@@ -19,7 +19,7 @@ use aggregates::typing::{external, type_of, type_of_field};
 pub(crate) fn in_subquery(asked: InSubquery, schema: &DFSchema) -> Result<Expr> {
     let InSubquery { expr, subquery, negated } = asked;
     let (expr, subquery) = of_one_type(*expr, subquery, schema)?;
-    let subquery = without_nulls(subquery)?;
+    let subquery = with_own_name(without_nulls(subquery)?, schema)?;
     Ok(Expr::InSubquery(InSubquery { expr: Box::new(expr), subquery, negated }))
 }
 
@@ -363,4 +363,22 @@ fn without_nulls(subquery: Subquery) -> Result<Subquery> {
     let present = Expr::IsNotNull(Box::new(Expr::Column(Column::from((qualifier, field)))));
     let filter = Filter::new(present, Arc::clone(&subquery.subquery));
     Ok(subquery.with_plan(Arc::new(LogicalPlan::Filter(filter))))
+}
+
+/// The set under a name that no column of the input without a table has: DataFusion makes a join of IN, in which it could not tell
+/// the two, as in `SELECT n FROM (SELECT a + 1 AS n FROM t) WHERE n IN (SELECT n FROM u)`.
+fn with_own_name(subquery: Subquery, schema: &DFSchema) -> Result<Subquery> {
+    let of_set = Arc::clone(subquery.subquery.schema());
+    let Some((qualifier, field)) = of_set.iter().next() else { return Ok(subquery) };
+    let is_taken = |name: &str| schema.iter().any(|(table, other)| table.is_none() && other.name() == name);
+    if !is_taken(field.name()) {
+        return Ok(subquery);
+    }
+    let mut name = field.name().clone();
+    while is_taken(&name) {
+        name.push('\u{1}');
+    }
+    let column = Expr::Column(Column::from((qualifier, field))).alias(name);
+    let projection = Projection::try_new(vec![column], Arc::clone(&subquery.subquery))?;
+    Ok(subquery.with_plan(Arc::new(LogicalPlan::Projection(projection))))
 }
