@@ -9,7 +9,7 @@ use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderBy, OrderByKind, Select, SelectItem,
-    Value, VisitMut, VisitorMut, visit_expressions_mut,
+    Value, VisitMut, VisitorMut, visit_expressions, visit_expressions_mut,
 };
 
 use crate::lower::{nested, operation};
@@ -137,6 +137,7 @@ pub(crate) fn fill(select: &mut Select, order: Option<&mut OrderBy>, keys: &[Exp
         return Err(SqlError::not_implemented("this form of * together with ROLLUP, CUBE or GROUPING SETS")
             .with_hint("name the columns, or write a plain *"));
     }
+    let named = named_aggregates(&select.projection);
     let mut filler = Filler { keys, filled: |key| call(FILLED, vec![key]), open: vec![] };
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item {
@@ -154,10 +155,43 @@ pub(crate) fn fill(select: &mut Select, order: Option<&mut OrderBy>, keys: &[Exp
     for key in order {
         // A bare name is a column of the result, which is filled already.
         if !matches!(key.expr, Expr::Identifier(_)) {
+            name_aggregates(&mut key.expr, &named);
             let _ = VisitMut::visit(&mut key.expr, &mut filler);
         }
     }
     Ok(())
+}
+
+/// The aggregates that are columns of the result, with their names.
+fn named_aggregates(projection: &[SelectItem]) -> Vec<(Expr, Ident)> {
+    let named = |item: &SelectItem| match item {
+        SelectItem::ExprWithAlias { expr: expr @ Expr::Function(function), alias }
+            if function.over.is_none() && naming::aggregate(&name_of(function)).is_some() =>
+        {
+            Some((expr.clone(), alias.clone()))
+        }
+        _ => None,
+    };
+    projection.iter().filter_map(named).collect()
+}
+
+/// Puts the names of such aggregates into a key of ORDER BY. A filled key has the name that the key has in the aggregation: DataFusion
+/// fetches the aggregates of an expression from there together with it, and would add those a second time that the result has.
+fn name_aggregates(key: &mut Expr, named: &[(Expr, Ident)]) {
+    let over_window = |expr: &Expr| match expr {
+        Expr::Function(function) if function.over.is_some() => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    // A window is computed before the columns of the result have names.
+    if visit_expressions(&*key, over_window).is_break() {
+        return;
+    }
+    let _ = visit_expressions_mut(key, |expr| {
+        if let Some((_, alias)) = named.iter().find(|(aggregate, _)| aggregate == &*expr) {
+            *expr = Expr::Identifier(alias.clone());
+        }
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 /// What an expression that is being walked through is.
