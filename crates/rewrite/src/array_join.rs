@@ -3,16 +3,21 @@
 //! Equal calls of arrayJoin are one. A call beside aggregates multiplies rows after them, unless it is in a key, in an
 //! aggregate or in WHERE.
 
+use std::ops::ControlFlow;
+
+use aggregates::naming;
+use sql::dialect::name_of;
 use sql::printer::label::label;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    Expr, Join, JoinConstraint, JoinOperator, OrderBy, Query, Select, SelectItem, SetExpr, TableFactor,
-    TableWithJoins, WildcardAdditionalOptions,
+    Distinct, Expr, Ident, Join, JoinConstraint, JoinOperator, OrderBy, Query, Select, SelectItem, SetExpr,
+    TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions, visit_expressions,
 };
 
 use crate::Rewriter;
 use crate::access::{names_in, path_of};
+use crate::aliases::aggregates;
 use crate::select::leave_out;
 
 /// A call of arrayJoin in one SELECT.
@@ -126,6 +131,8 @@ impl Rewriter {
         aggregating: bool,
     ) -> Result<(Select, Option<OrderBy>)> {
         let calls = std::mem::take(&mut self.scope().array_joins);
+        // An aggregate may be known by an alias alone: `WITH arrayJoin(groupArray(n)) AS r SELECT r + 1`.
+        let aggregating = aggregating || calls.iter().any(|call| aggregates(&call.array));
         let (before, after): (Vec<Call>, Vec<Call>) =
             calls.into_iter().partition(|call| call.before_aggregation || !aggregating);
         for item in &mut select.projection {
@@ -179,32 +186,153 @@ fn after_aggregation(
     order: Option<OrderBy>,
     calls: &[Call],
 ) -> Result<(Select, Option<OrderBy>)> {
-    let mut columns = vec![];
-    for item in &mut select.projection {
-        let SelectItem::ExprWithAlias { expr, alias } = item else { continue };
-        let call =
-            calls.iter().find(|call| matches!(expr, Expr::Identifier(name) if name.value == call.name));
-        if let Some(call) = call {
-            *expr = call.array.clone();
-            columns.push(alias.clone());
-        }
-    }
+    // Rows are the same or not when they have elements in the place of arrays.
+    let distinct = select.distinct.take_if(|distinct| *distinct == Distinct::Distinct);
+    let items = std::mem::take(&mut select.projection);
+    let (inside, outside) = if each_is_a_column(&items, calls) {
+        let with_array = |item: SelectItem| match item {
+            SelectItem::ExprWithAlias { expr, alias } => match call_of(&expr, calls) {
+                Some(call) => SelectItem::ExprWithAlias { expr: call.array.clone(), alias },
+                None => SelectItem::ExprWithAlias { expr, alias },
+            },
+            other => other,
+        };
+        let columns: Vec<Ident> = items.iter().filter_map(|item| column_of_call(item, calls)).collect();
+        let all = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
+        ((items.into_iter().map(with_array).collect(), columns), all)
+    } else {
+        in_expressions(items, calls)?
+    };
+    let (items, arrays) = inside;
+    select.projection = items;
     let template: Query = sql::parse_query("SELECT * FROM t")?;
     let SetExpr::Select(mut outer) = *template.body else {
         return Err(SqlError::not_implemented("arrayJoin after aggregation"));
     };
-    if columns.len() != calls.len() {
-        return Err(SqlError::not_implemented("arrayJoin of an aggregate inside of an expression"));
-    }
-    outer.projection = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
+    outer.projection = outside;
+    outer.distinct = distinct;
     let mut inner = sql::parse_query("SELECT 1")?;
     inner.body = Box::new(SetExpr::Select(Box::new(select)));
     let mut relation = derived(inner);
-    for column in columns {
+    for column in arrays {
         let array = named(Expr::Identifier(column.clone()), &column.value);
         let from = vec![TableWithJoins { relation, joins: vec![] }];
         relation = joined_with(from, vec![array])?;
     }
     outer.from = vec![TableWithJoins { relation, joins: vec![] }];
     Ok((*outer, order))
+}
+
+/// The call that an expression is.
+fn call_of<'a>(expr: &Expr, calls: &'a [Call]) -> Option<&'a Call> {
+    calls.iter().find(|call| matches!(expr, Expr::Identifier(name) if name.value == call.name))
+}
+
+/// The name of a column that is a call and nothing else.
+fn column_of_call(item: &SelectItem, calls: &[Call]) -> Option<Ident> {
+    match item {
+        SelectItem::ExprWithAlias { expr, alias } => call_of(expr, calls).map(|_| alias.clone()),
+        _ => None,
+    }
+}
+
+/// Whether a call is inside of an expression.
+fn names_call(expr: &Expr, calls: &[Call]) -> bool {
+    let is_call = |expr: &Expr| match call_of(expr, calls) {
+        Some(_) => ControlFlow::Break(()),
+        None => ControlFlow::Continue(()),
+    };
+    visit_expressions(expr, is_call).is_break()
+}
+
+/// Whether every call is one column, and no other column has a call in it.
+fn each_is_a_column(items: &[SelectItem], calls: &[Call]) -> bool {
+    let columns = items.iter().filter(|item| column_of_call(item, calls).is_some()).count();
+    let with_calls = items.iter().filter(|item| match item {
+        SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) => names_call(expr, calls),
+        _ => false,
+    });
+    columns == calls.len() && with_calls.count() == columns
+}
+
+/// What the aggregating SELECT has and which columns of that are arrays; and what is made of it behind the join.
+type Halves = ((Vec<SelectItem>, Vec<Ident>), Vec<SelectItem>);
+
+/// Columns with calls inside of expressions: these are computed behind the join, of what the aggregating SELECT gives.
+fn in_expressions(items: Vec<SelectItem>, calls: &[Call]) -> Result<Halves> {
+    let not_done = || SqlError::not_implemented("arrayJoin of an aggregate inside of this expression");
+    if calls.iter().any(|call| names_call(&call.array, calls)) {
+        return Err(not_done());
+    }
+    let array =
+        |call: &Call| SelectItem::ExprWithAlias { expr: call.array.clone(), alias: ident(&call.name) };
+    let (mut inside, mut outside): (Vec<SelectItem>, Vec<SelectItem>) =
+        (calls.iter().map(array).collect(), vec![]);
+    let mut parts = Parts { calls, columns: vec![], is_refused: false };
+    for item in items {
+        match item {
+            SelectItem::ExprWithAlias { mut expr, alias } if names_call(&expr, calls) => {
+                let _ = VisitMut::visit(&mut expr, &mut parts);
+                outside.push(SelectItem::ExprWithAlias { expr, alias });
+            }
+            SelectItem::ExprWithAlias { expr, alias } => {
+                outside.push(SelectItem::UnnamedExpr(Expr::Identifier(alias.clone())));
+                inside.push(SelectItem::ExprWithAlias { expr, alias });
+            }
+            SelectItem::UnnamedExpr(expr @ Expr::Identifier(_)) if call_of(&expr, calls).is_none() => {
+                outside.push(SelectItem::UnnamedExpr(expr.clone()));
+                inside.push(SelectItem::UnnamedExpr(expr));
+            }
+            _ => return Err(not_done()),
+        }
+    }
+    if parts.is_refused {
+        return Err(not_done());
+    }
+    let part = |(at, expr)| SelectItem::ExprWithAlias { expr, alias: ident(&part_name(at)) };
+    inside.extend(parts.columns.into_iter().enumerate().map(part));
+    Ok(((inside, calls.iter().map(|call| ident(&call.name)).collect()), outside))
+}
+
+/// The name of a column of which an expression is made behind the join.
+fn part_name(at: usize) -> String {
+    format!("\u{1}arrayJoinPart{at}")
+}
+
+/// Takes everything out of an expression that is there before the calls are: it becomes columns.
+struct Parts<'a> {
+    calls: &'a [Call],
+    columns: Vec<Expr>,
+    is_refused: bool,
+}
+
+impl VisitorMut for Parts<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let has_names = matches!(
+            expr,
+            Expr::Lambda(_) | Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. }
+        );
+        self.is_refused |= has_names;
+        if has_names || is_constant(expr) || names_call(expr, self.calls) {
+            return ControlFlow::Continue(());
+        }
+        let at = self.columns.iter().position(|known| known == expr).unwrap_or_else(|| {
+            self.columns.push(expr.clone());
+            self.columns.len() - 1
+        });
+        *expr = Expr::Identifier(ident(&part_name(at)));
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether an expression has no columns and no aggregates; it stays where it is, as functions may want it constant.
+fn is_constant(expr: &Expr) -> bool {
+    let varies = |expr: &Expr| match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Subquery(_) => ControlFlow::Break(()),
+        Expr::Function(function) if naming::aggregate(&name_of(function)).is_some() => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    visit_expressions(expr, varies).is_continue()
 }
