@@ -49,7 +49,7 @@ const ALIASES: &[(&str, ColumnType)] = &[
 ];
 
 /// What may stand behind an alias, as SQL spells types in several words.
-pub(crate) const TEXT_TAILS: [&str; 7] = [
+pub(crate) const TEXT_TAILS: [&str; 8] = [
     "char large object",
     "character large object",
     "char varying",
@@ -57,6 +57,7 @@ pub(crate) const TEXT_TAILS: [&str; 7] = [
     "large object",
     "varying",
     "char",
+    "character",
 ];
 
 /// The type an alias of one word stands for.

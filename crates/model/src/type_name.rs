@@ -558,6 +558,7 @@ mod tests {
             ("Nullable(TINYINT SIGNED)", "Nullable(Int8)"),
             ("DOUBLE PRECISION", "Float64"),
             ("NATIONAL CHARACTER VARYING(10)", "String"),
+            ("NATIONAL CHARACTER", "String"),
             (
                 "Tuple(a BINARY LARGE OBJECT, b BINARY(3), c unsigned)",
                 "Tuple(a String, b FixedString(3), c UInt64)",

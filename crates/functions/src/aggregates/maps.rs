@@ -43,14 +43,12 @@ fn summed(value: &ColumnType) -> Option<ColumnType> {
     }
 }
 
-/// Values that are no numbers and have an order.
+/// Values that are no plain numbers and have an order.
 fn is_compared(value: &ColumnType) -> bool {
+    use ColumnType::{Array, Date, Date32, DateTime, DateTime64, Decimal, Tuple, Uuid};
     let value = value.value_type();
-    let is_time = matches!(
-        value,
-        ColumnType::Date | ColumnType::Date32 | ColumnType::DateTime { .. } | ColumnType::DateTime64 { .. }
-    );
-    is_time || value.is_string()
+    let is_time = matches!(value, Date | Date32 | DateTime { .. } | DateTime64 { .. });
+    is_time || value.is_string() || matches!(value, Array(_) | Tuple(_) | Decimal { .. } | Uuid)
 }
 
 fn rule(way: Way, args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
@@ -181,6 +179,9 @@ fn extremes(
         if best[*key].is_none_or(|sofar| compared(at, sofar) == better) {
             best[*key] = Some(at);
         }
+    }
+    if let Some(places) = best.iter().map(|at| at.map(u64_of)).collect::<Option<Vec<u64>>>() {
+        return Ok((take(column, &UInt64Array::from(places), None)?, vec![true; keys]));
     }
     let nothing = default_array(to, 1);
     let places: Vec<(usize, usize)> = best.into_iter().map(|at| at.map_or((1, 0), |at| (0, at))).collect();

@@ -79,7 +79,19 @@ fn power(name: &'static str, base: u64) -> ScalarFunction {
         other => Err(FunctionError::illegal_type(other, name)),
     };
     ScalarFunction::new(name, 1..=1, rule, move |call| {
-        let (exponents, powers) = (call.ints(0)?, call.floats(0)?);
+        let powers = call.floats(0)?;
+        if matches!(call.arg(0)?.column_type.value_type(), ColumnType::Float32 | ColumnType::Float64) {
+            return call.each::<UInt64Type>(|row| match powers.get(row) {
+                power if power.is_nan() => Err(FunctionError::bad_argument(format!("{name} of nan"))),
+                power if power < 0.0 => Ok(0),
+                // No base has a 64th power in 64 bits.
+                power => {
+                    let whole = (1..=64_u32).take_while(|exponent| f64::from(*exponent) <= power).last();
+                    Ok(base.checked_pow(whole.unwrap_or(0)).unwrap_or(u64::MAX))
+                }
+            });
+        }
+        let exponents = call.ints(0)?;
         call.each::<UInt64Type>(|row| {
             // Exponents of 10 are an Int32 in ClickHouse, into which wider ones wrap.
             if base == 2 && powers.get(row) >= 64.0 {

@@ -122,6 +122,10 @@ pub fn unknown(name: &str) -> SqlError {
         let base = plain.strip_suffix(suffix).unwrap_or("");
         known_aggregate(base) || known_aggregate(base.trim_end_matches("If"))
     });
+    if name.starts_with("regionTo") || ["regionIn", "regionHierarchy"].contains(&name) {
+        let message = format!("function {name}: embedded dictionaries were not loaded, there are none");
+        return SqlError::new(ErrorCode::DICTIONARIES_WAS_NOT_LOADED, message);
+    }
     if name.starts_with("dictGet") || name == "dictHas" {
         return SqlError::not_implemented(format!("function {name}: there are no dictionaries, and it"));
     }

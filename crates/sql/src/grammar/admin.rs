@@ -14,15 +14,29 @@ use lexer::error::{Result, SqlError};
 
 /// Statements of ClickHouse that we know and do not have.
 const REFUSED: &[&str] = &[
-    "GRANT", "REVOKE", "BACKUP", "RESTORE", "MOVE", "UNDROP", "BEGIN", "COMMIT", "ROLLBACK", "START",
-    "WATCH", "REPLACE", "MERGE", "COPY", "EXECUTE", "PARALLEL",
+    "GRANT", "REVOKE", "BACKUP", "RESTORE", "MOVE", "UNDROP", "BEGIN", "START", "WATCH", "REPLACE", "MERGE",
+    "COPY", "EXECUTE", "PARALLEL",
 ];
+
+/// Statements about a transaction that was begun; none ever is.
+const ENDS_OF_TRANSACTIONS: &[&str] = &["COMMIT", "ROLLBACK"];
+
+/// The error of a statement about a transaction that was begun.
+fn no_transaction(head: &Head<'_>, statement: &str) -> SqlError {
+    let error = head.refuse(statement);
+    let message = format!("{statement}: there is no current transaction");
+    SqlError { code: ErrorCode::INVALID_TRANSACTION, message, ..error }
+        .with_hint("every statement is one transaction: BEGIN is not supported")
+}
 
 /// Reads a statement by its first word.
 pub(crate) fn statement(head: &mut Head<'_>) -> Result<Statement> {
     match head.token().clone() {
         Token::Word(word) if word.quote_style.is_none() => {
             let verb = word.value.to_ascii_uppercase();
+            if ENDS_OF_TRANSACTIONS.contains(&verb.as_str()) {
+                return Err(no_transaction(head, &verb));
+            }
             if REFUSED.contains(&verb.as_str()) {
                 return Err(head.refuse(&verb));
             }
@@ -172,7 +186,10 @@ fn use_database(head: &mut Head<'_>) -> Result<Statement> {
 }
 
 fn set(head: &mut Head<'_>) -> Result<Statement> {
-    for refused in ["ROLE", "DEFAULT", "TRANSACTION"] {
+    if head.peek_word("TRANSACTION") {
+        return Err(no_transaction(head, "SET TRANSACTION"));
+    }
+    for refused in ["ROLE", "DEFAULT"] {
         if head.peek_word(refused) {
             return Err(head.refuse(&format!("SET {refused}")));
         }

@@ -46,6 +46,10 @@ fn answer(expr: &Expr, here: &str, columns: ColumnsOf<'_>) -> Result<Option<Expr
     }
     let (database, table) = (constant("first", database, here)?, constant("second", table, here)?);
     let column = constant("third", column, here)?;
+    if table.is_empty() {
+        let message = format!("{HAS_COLUMN}: the name of the table is empty");
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::UNKNOWN_TABLE, message));
+    }
     let known = columns(database, table)?;
     Ok(Some(number(if known.iter().any(|name| name == column) { "1" } else { "0" })))
 }

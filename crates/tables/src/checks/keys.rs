@@ -35,9 +35,11 @@ fn check_granularity(def: &TableDef) -> Result<()> {
     if value("index_granularity") == Some(0) {
         return Err(SqlError::bad_arguments("setting index_granularity: 0 makes no sense"));
     }
+    // A table says by a setting of its own what is the least.
+    let least = value("min_index_granularity_bytes").unwrap_or(1024);
     match value("index_granularity_bytes") {
-        Some(bytes @ 1..1024) => {
-            let message = format!("setting index_granularity_bytes: {bytes} is lower than 1024");
+        Some(bytes) if bytes > 0 && bytes < least => {
+            let message = format!("setting index_granularity_bytes: {bytes} is lower than {least}");
             Err(SqlError::bad_arguments(message))
         }
         _ => Ok(()),
