@@ -41,6 +41,8 @@ pub enum FormatKind {
     CustomSeparatedWithNames,
     CustomSeparatedWithNamesAndTypes,
     LineAsString,
+    Regexp,
+    Template,
     SqlInsert,
     Pretty,
     PrettyNoEscapes,
@@ -153,6 +155,8 @@ const SPECS: &[Spec] = &[
     spec(F::CustomSeparatedWithNames, "CustomSeparatedWithNames", &[], BOTH),
     spec(F::CustomSeparatedWithNamesAndTypes, "CustomSeparatedWithNamesAndTypes", &[], BOTH),
     spec(F::LineAsString, "LineAsString", &[], BOTH),
+    spec(F::Regexp, "Regexp", &[], INPUT),
+    spec(F::Template, "Template", &[], INPUT),
     spec(F::SqlInsert, "SQLInsert", &[], OUTPUT),
     spec(F::Pretty, "Pretty", &[], OUTPUT),
     spec(F::PrettyNoEscapes, "PrettyNoEscapes", &[], OUTPUT),
@@ -321,6 +325,11 @@ impl FormatKind {
     /// Whether the fields are escaped and parted as settings say.
     pub(crate) fn is_custom(self) -> bool {
         self.name().starts_with("CustomSeparated")
+    }
+
+    /// Whether rows are lists of JSON values.
+    pub(crate) fn is_json_list(self) -> bool {
+        self.name().starts_with("JSONCompact") && self.name().contains("EachRow")
     }
 
     /// Header rows a file of this format begins with: its name says them.

@@ -8,7 +8,6 @@
 
 pub mod error;
 pub mod kind;
-pub mod column_names;
 pub mod settings;
 pub mod values;
 pub mod columns;

@@ -18,17 +18,18 @@ use crate::binary::arrow_stream::ArrowReader;
 use crate::binary::native::NativeReader;
 use crate::binary::row_binary::RowBinaryReader;
 use crate::binary::whole::WholeReader;
-use crate::column_names::HeaderReading;
 use crate::columns::builder::{BuilderOptions, Manner};
 use crate::columns::fit::{Wanted, types_of};
 use crate::error::FormatError;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::reader::block::Block;
+use crate::rows::custom::delimiter_unfit;
 use crate::rows::reject::{RejectedRow, Tolerance};
 use crate::rows::split::{Header, RowReader, SplitError, SplitRows};
 use crate::rows::splitter::{Splitter, is_csv, is_tsv, splitter};
 use crate::settings::{EscapingRule, FormatSettings};
 use header::Ahead;
+use model::table_def::column_names::HeaderReading;
 
 /// Input bytes per batch at most, so that long texts do not make giant batches.
 const BLOCK_BYTES_MAX: usize = 32 << 20;
@@ -101,10 +102,17 @@ fn reader_of_types(
     if !kind.is_text() {
         return binary_reader(kind, file_schema, projection, settings, start);
     }
+    if kind.is_custom() && !settings.custom.takes_text(kind.header_rows() == HeaderRows::None, types) {
+        return Err(delimiter_unfit(settings));
+    }
     let csv = is_csv(kind);
     let mut options = BuilderOptions::from(settings);
-    options.is_csv = csv || kind.is_custom() && settings.custom.rule == EscapingRule::Csv;
+    options.is_csv = csv
+        || kind.is_custom() && settings.custom.rule == EscapingRule::Csv
+        || kind == FormatKind::Regexp && settings.pattern.rule == EscapingRule::Csv;
     options.manner = manner(kind, settings);
+    options.lists_nested = options.is_csv && settings.delimited.csv_lists_nested;
+    options.bad_as_default = csv && settings.delimited.csv_bad_as_default;
     options.enums_as_numbers =
         csv && settings.delimited.csv_enum_as_number || is_tsv(kind) && settings.delimited.tsv_enum_as_number;
     let flattens = csv && !settings.delimited.csv_tuples_whole;
@@ -122,6 +130,7 @@ fn reader_of_types(
         Splitter::Lines(rows) => reader(rows, block, kind, settings, start),
         Splitter::Tskv(rows) => reader(rows, block, kind, settings, start),
         Splitter::Custom(rows) => reader(rows, block, kind, settings, start),
+        Splitter::Pattern(rows) => reader(rows, block, kind, settings, start),
         Splitter::ObjectDocument(rows) => reader(rows, block, kind, settings, start),
         Splitter::ListDocument(rows) => reader(rows, block, kind, settings, start),
         Splitter::NamedObjects(rows) => reader(rows, block, kind, settings, start),
@@ -139,6 +148,8 @@ fn manner(kind: FormatKind, settings: &FormatSettings) -> Manner {
         }
         _ if is_csv(kind) => Manner::Csv,
         _ if kind.of_plain_values() != kind => Manner::Whole,
+        F::Regexp if settings.pattern.rule == EscapingRule::Raw => Manner::Whole,
+        F::Regexp => Manner::Matched,
         _ if kind.is_custom() => match settings.custom.rule {
             EscapingRule::Csv => Manner::Csv,
             EscapingRule::Raw => Manner::Whole,
@@ -195,8 +206,10 @@ struct Reader<S> {
     variable_columns: bool,
     /// CSV: one more delimiter may stand at the end of a row.
     trailing_delimiter: bool,
-    /// Values: a row that is not as it should be is wrong SQL.
-    takes_expressions: bool,
+    /// Rows are lists of JSON.
+    is_json: bool,
+    /// What a row of another number of cells is.
+    width_code: ErrorCode,
     rows_max: usize,
     block_bytes: usize,
     position: u64,
@@ -253,10 +266,16 @@ fn reader<S: SplitRows + 'static>(
         variable_columns: match kind {
             _ if csv => settings.csv_allow_variable_columns,
             _ if kind.is_custom() => settings.custom.allow_variable_columns,
+            _ if kind.is_json_list() => settings.json.variable_lists,
             _ => settings.tsv_allow_variable_columns,
         },
         trailing_delimiter: csv,
-        takes_expressions: kind == FormatKind::Values,
+        is_json: kind.is_json_list(),
+        width_code: match kind {
+            FormatKind::Values => ErrorCode::SYNTAX_ERROR,
+            FormatKind::Regexp => ErrorCode::INCORRECT_DATA,
+            _ => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+        },
         rows_max: settings.block_rows_max,
         block_bytes: 0,
         position,

@@ -150,7 +150,7 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         }
         F::RawBlob => Box::new(binary::RawBlobWriter::new(settings)),
         F::Null => Box::new(NullWriter),
-        F::One | F::RowBinaryWithDefaults | F::JsonAsString => {
+        F::One | F::RowBinaryWithDefaults | F::JsonAsString | F::Regexp | F::Template => {
             let message = format!("format {} is for input only", kind.name());
             return Err(FormatError::new(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT, message));
         }

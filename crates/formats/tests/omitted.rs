@@ -62,7 +62,7 @@ fn what_a_text_leaves_out_asks() {
 #[test]
 fn rows_that_are_skipped_ask_for_nothing() {
     let settings = FormatSettings { allow_errors_num: 5, ..FormatSettings::default() };
-    let data = b"{\"a\":1}\n{\"a\":\"x\",\"b\":\"y\"}\n{\"b\":\"z\"}\n{\"a\":}\n{\"c\":1}\n";
+    let data = b"{\"a\":1}\n{\"a\":\"x\",\"b\":\"y\"}\n{\"b\":\"z\"}\n{\"a\":]}\n{\"c\":1}\n";
     assert_eq!(asked(FormatKind::JsonEachRow, data, &settings), ["??", "1?", "?1"]);
 }
 

@@ -9,6 +9,8 @@ pub mod zone;
 
 pub mod best_effort;
 
+pub mod date_text;
+
 pub mod schedule;
 
 /// Days of 400 years.

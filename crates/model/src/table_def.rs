@@ -3,6 +3,7 @@
 //! Invariant: column ids are never reused; expressions are kept as text over column ids (`` `#4` ``), so a renamed
 //! column changes no expression. Must not know: how expressions are evaluated.
 
+pub mod column_names;
 pub mod detached_parts;
 
 use std::fmt;

@@ -3,6 +3,10 @@
 //! Invariant: `Value::at` and `Value::to_array` are inverse for every layout that bounds are kept for. The order of
 //! two values of one type is the order ClickHouse sorts them in; NULL sorts last.
 
+pub mod escapes;
+pub mod print;
+pub mod uuid_text;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 

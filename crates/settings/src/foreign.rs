@@ -5,17 +5,13 @@ use super::SettingKind::{Bool, Bytes, Float, Milliseconds, Text, UInt64};
 
 super::settings! { FOREIGN:
 output_format_csv_header_serialize_tuple_into_separate_columns Bool, "1", Refused, "Whether elements of tuples have names of their own in the header of CSV.";
-input_format_csv_arrays_as_nested_csv Bool, "0", Refused, "Whether arrays in CSV are CSV in quotes.";
 input_format_csv_missing_nullable_as_empty_string Bool, "0", Refused, "Whether a missing field is an empty text where NULL could be.";
-input_format_force_null_for_omitted_fields Bool, "0", Refused, "Whether omitted fields are NULL, not defaults.";
-input_format_csv_allow_whitespace_or_tab_as_delimiter Bool, "0", Refused, "Whether a blank may be the delimiter of CSV.";
-input_format_csv_use_default_on_bad_values Bool, "0", Refused, "Whether a field that cannot be read is the default.";
-input_format_json_compact_allow_variable_number_of_columns Bool, "0", Refused, "Whether rows of JSONCompactEachRow may miss values at their end.";
 input_format_json_throw_on_bad_escape_sequence Bool, "1", Refused, "Whether a bad escape in JSON is an error.";
 input_format_json_ignore_unnecessary_fields Bool, "1", NoEffect, "Whether fields nobody asked for are passed over unparsed.";
 input_format_json_max_object_size Bytes, "536870912", NoEffect, "Longest object of JSON; input_format_max_row_bytes counts.";
-input_format_json_use_string_type_for_ambiguous_paths_in_named_tuples_inference_from_objects Bool, "0", Refused, "Whether paths that are values and objects are text.";
-input_format_json_map_as_array_of_tuples Bool, "0", Refused, "Whether maps are lists of pairs in JSON.";
+input_format_json_use_string_type_for_ambiguous_paths_in_named_tuples_inference_from_objects Bool, "0", NoEffect, "Whether paths that are values and objects are text; they are an error.";
+input_format_json_infer_array_of_dynamic_from_array_of_different_types Bool, "1", NoEffect, "Whether lists of values of several types are of Dynamic; they are of text.";
+output_format_bson_string_as_string Bool, "0", NoEffect, "How texts are written in BSON, which is not written.";
 input_format_json_max_string_column_growth_step UInt64, "0", NoEffect, "How memory of texts grows.";
 input_format_try_infer_variants Bool, "0", Refused, "Whether columns of several types are inferred as Variant.";
 input_format_read_datetime_number_as_raw_value Bool, "0", Refused, "Whether a number is a time in the column's own unit.";
@@ -70,9 +66,7 @@ output_format_arrow_parallel_encoding Bool, "1", NoEffect, "Whether Arrow is wri
 output_format_arrow_record_batch_size UInt64, "0", NoEffect, "Rows of a record batch in Arrow output.";
 output_format_arrow_record_batch_size_bytes Bytes, "0", NoEffect, "Bytes of a record batch in Arrow output.";
 output_format_arrow_use_native_writer Bool, "1", NoEffect, "Which of ClickHouse's writers is used.";
-output_format_float_precision   UInt64, "0", Refused, "Digits of floats in output.";
 output_format_always_write_decimal_point_in_float_and_decimal Bool, "0", Refused, "Whether whole numbers of floats have a point.";
-output_format_markdown_escape_special_characters Bool, "0", Refused, "Whether characters of Markdown are escaped.";
 output_format_enable_streaming  Bool, "0", NoEffect, "Whether output is sent as it comes; it is.";
 output_format_pretty_max_column_name_width_cut_to UInt64, "24", NoEffect, "Length that names of columns are cut to.";
 output_format_pretty_max_column_name_width_min_chars_to_cut UInt64, "4", NoEffect, "Characters worth cutting from a name.";

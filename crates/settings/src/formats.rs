@@ -28,6 +28,10 @@ input_format_csv_allow_variable_number_of_columns Bool, "0", Obeyed, "Whether ro
 input_format_csv_skip_first_lines UInt64, "0", Obeyed, "Lines skipped at the start.";
 input_format_csv_allow_cr_end_of_line Bool, "0", Obeyed, "Whether a carriage return alone ends a row of CSV.";
 input_format_csv_enum_as_number Bool, "0", Obeyed, "Whether enums in CSV are given by their numbers alone.";
+input_format_force_null_for_omitted_fields Bool, "0", Obeyed, "Whether a column that the data leave out must take NULL.";
+input_format_csv_arrays_as_nested_csv Bool, "0", Obeyed, "Whether a list in CSV is CSV in quotes.";
+input_format_csv_use_default_on_bad_values Bool, "0", Obeyed, "Whether a field of CSV that cannot be read is the default.";
+input_format_csv_allow_whitespace_or_tab_as_delimiter Bool, "0", Obeyed, "Whether blanks around fields of CSV belong to them, so that one may be the delimiter.";
 input_format_csv_skip_trailing_empty_lines Bool, "0", Obeyed, "Whether empty lines at the end of CSV are no rows.";
 input_format_custom_detect_header Bool, "1", Obeyed, "Whether a first row of names is found.";
 input_format_custom_allow_variable_number_of_columns Bool, "0", Obeyed, "Whether rows may miss fields at their end.";
@@ -49,8 +53,10 @@ input_format_json_read_arrays_as_strings Bool, "1", Obeyed, "Whether an array ma
 input_format_json_read_bools_as_numbers Bool, "1", Obeyed, "Whether true may go into a number.";
 input_format_json_defaults_for_missing_elements_in_named_tuple Bool, "1", Obeyed, "Whether an element an object lacks is its default.";
 input_format_json_ignore_unknown_keys_in_named_tuple Bool, "1", Obeyed, "Whether keys a tuple lacks are skipped.";
+input_format_json_map_as_array_of_tuples Bool, "0", Obeyed, "Whether a map in JSON is a list of objects with keys and values.";
+input_format_json_compact_allow_variable_number_of_columns Bool, "0", Obeyed, "Whether rows of JSONCompactEachRow may miss values at their end.";
 input_format_json_max_depth     UInt64, "1000", Obeyed, "Deepest nesting of a JSON value that is skipped.";
-input_format_json_named_tuples_as_objects Bool, "1", NoEffect, "How named tuples are read; objects and lists both are.";
+input_format_json_named_tuples_as_objects Bool, "1", Obeyed, "Whether named tuples in JSON are objects, or lists.";
 input_format_json_try_infer_named_tuples_from_objects Bool, "1", Obeyed, "Whether objects are inferred as tuples, or as text.";
 input_format_json_try_infer_numbers_from_strings Bool, "0", Obeyed, "Whether numbers in quotes are inferred as numbers.";
 input_format_json_infer_incomplete_types_as_strings Bool, "1", Obeyed, "Whether a column of NULLs is a String.";
@@ -102,6 +108,10 @@ output_format_pretty_single_large_number_tip_threshold UInt64, "1000000", Obeyed
 output_format_csv_serialize_tuple_into_separate_columns Bool, "1", Obeyed, "Whether elements of tuples are columns of CSV output.";
 input_format_csv_deserialize_separate_columns_into_tuple Bool, "1", Obeyed, "Whether a tuple is read from several columns of CSV.";
 output_format_json_map_as_array_of_tuples Bool, "0", Obeyed, "Whether maps are lists of pairs in JSON output.";
+output_format_float_precision   UInt64, "0", Obeyed, "Digits of floats behind the point; floats are an error with any but 0.";
+interval_output_format          Choice(&["numeric", "kusto"]), "numeric", Obeyed, "How intervals are written; they are an error with kusto.";
+date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands Bool, "0", Obeyed, "Whether fractions of seconds lose zeros at their end, by three.";
+output_format_markdown_escape_special_characters Bool, "0", Obeyed, "Whether punctuation in texts is escaped in Markdown.";
 output_format_json_skip_null_value_in_named_tuples Bool, "0", Obeyed, "Whether elements that are NULL are left out of objects.";
 output_format_json_pretty_print Bool, "1", Obeyed, "Whether nested values of the format JSON are on lines of their own.";
 output_format_trim_fixed_string Bool, "0", Obeyed, "Whether FixedString is written without its zero bytes.";
@@ -139,6 +149,8 @@ input_format_binary_decode_types_in_binary_format Bool, "0", Refused, "Whether t
 output_format_compression_level UInt64, "3", Obeyed, "Level of compressed output, of INTO OUTFILE and of table functions.";
 output_format_compression_zstd_window_log UInt64, "0", Obeyed, "Window of zstd output as a power of two; 0 means the level's own.";
 output_format_parallel_formatting Bool, "1", NoEffect, "Whether output is formatted by several threads.";
-format_regexp                   Text, "", NoEffect, "Pattern of the format Regexp.";
+format_regexp                   Text, "", Obeyed, "Pattern of the lines of the format Regexp.";
+format_regexp_escaping_rule     Choice(&["Escaped", "Quoted", "CSV", "JSON", "Raw"]), "Raw", Obeyed, "How the parts of a line of Regexp are escaped.";
+format_regexp_skip_unmatched    Bool, "0", Obeyed, "Whether lines without the pattern of Regexp are passed over.";
 format_schema                   Text, "", NoEffect, "Schema of formats that need one.";
 }

@@ -19,11 +19,11 @@ use crate::binary::cells;
 use crate::binary::column::{Column, Layout};
 use crate::binary::to_array::to_array;
 use crate::binary::wire::{Cursor, Limits, Stop};
-use crate::column_names::ColumnNames;
 use crate::columns::fit::{Fit, Wanted, types_of};
 use crate::error::FormatError;
 use crate::kind::{FormatKind, HeaderRows};
 use crate::rows::split::RowReader;
+use model::table_def::column_names::ColumnNames;
 
 /// Input bytes per batch at most, so that long texts do not make giant batches.
 const BLOCK_BYTES_MAX: usize = 32 << 20;

@@ -13,6 +13,8 @@ mod nested;
 mod truth;
 
 mod csv;
+mod column;
+mod texts;
 mod parse;
 
 use std::sync::Arc;
@@ -24,7 +26,7 @@ use crate::error::{FormatError, ValueError, excerpt};
 use crate::settings::{DateTimeInput, FormatSettings, JsonReading};
 use crate::values::cell::{Cell, TextForm};
 use model::calendar::zone::Zone;
-pub(crate) use refusal::Manner;
+pub(crate) use refusal::{Manner, omitted};
 use store::Store;
 
 /// What the readers of values need to know of the settings.
@@ -40,6 +42,12 @@ pub(crate) struct BuilderOptions {
     pub(crate) enums_as_numbers: bool,
     /// Cells are those of CSV: values that are no text may stand in single quotes, and arrays without brackets.
     pub(crate) is_csv: bool,
+    /// Lists are CSV of their own.
+    pub(crate) lists_nested: bool,
+    /// What the data leave out must take NULL.
+    pub(crate) omitted_is_null: bool,
+    /// What cannot be read is the default.
+    pub(crate) bad_as_default: bool,
     pub(crate) manner: Manner,
     pub(crate) json: JsonReading,
 }
@@ -54,6 +62,9 @@ impl From<&FormatSettings> for BuilderOptions {
             time_zone: settings.time_zone.as_str().into(),
             enums_as_numbers: false,
             is_csv: false,
+            lists_nested: false,
+            omitted_is_null: settings.omitted_is_null,
+            bad_as_default: false,
             manner: Manner::Plain,
             json: settings.json,
         }
@@ -196,7 +207,7 @@ impl TypedColumnBuilder {
         cells: impl Iterator<Item = Cell<'a>>,
         plain: &str,
     ) -> Result<(), CellError> {
-        let column = parse::Column {
+        let column = column::Column {
             plain,
             column_type: &self.column_type,
             options: &self.options,

@@ -18,7 +18,7 @@ use model::{ColumnType, raw_text};
 
 use crate::error::FormatError;
 use crate::settings::{DateTimeOutput, FormatSettings, Writing};
-use crate::values::print;
+use model::value::print;
 use opening::{Values, open};
 use word::plain_word;
 
@@ -156,7 +156,10 @@ impl ColumnText {
                 let ticks = ticks[row];
                 let seconds = ticks.div_euclid(*per_second);
                 let part = ticks.rem_euclid(*per_second) / *per_digit;
-                let moment = print::Moment { seconds, part, precision: *precision };
+                let mut moment = print::Moment { seconds, part, precision: *precision };
+                if options.writing.cuts_fractions {
+                    moment.cut();
+                }
                 let offset = zone.offset_at(seconds);
                 plain_word(style, out, |out| moment.write(options.date_time, offset, out));
             }

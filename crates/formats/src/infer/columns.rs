@@ -13,11 +13,12 @@ use model::{ColumnType, ErrorCode};
 
 use crate::error::{FormatError, excerpt};
 use crate::kind::{FormatKind, HeaderRows};
+use crate::rows::custom::delimiter_unfit;
 use crate::rows::json::document::declared;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
 use crate::rows::splitter::{Splitter, is_csv, splitter};
 use crate::settings::{EscapingRule, FormatSettings};
-use crate::values::cell::{Cell, TextForm};
+use crate::values::cell::{Cell, TextForm, bare_value};
 use guess::Guess;
 use value::Source;
 
@@ -64,14 +65,17 @@ pub fn infer_details(
         second_names_types: None,
         has_header: false,
     };
+    if kind.is_custom() && !settings.custom.takes_text(false, &[]) {
+        return Err(delimiter_unfit(settings));
+    }
     let describes =
         matches!(kind, FormatKind::Json | FormatKind::JsonCompact | FormatKind::JsonColumnsWithMetadata);
-    if describes && let Some(columns) = declared(kind, sample)? {
-        return Ok(Inferred { columns, has_header: true, rows: 0 });
-    }
-    let inferred = match described::infer(kind, raw, settings) {
-        Some(inferred) => inferred,
-        None => tally.run(sample, at_end),
+    let declared = if describes { declared(kind, sample) } else { Ok(None) };
+    let inferred = match (declared, described::infer(kind, raw, settings)) {
+        (Err(error), _) => Err(error),
+        (Ok(Some(columns)), _) => return Ok(Inferred { columns, has_header: true, rows: 0 }),
+        (_, Some(inferred)) => inferred,
+        (_, None) => tally.run(sample, at_end),
     };
     inferred.map_err(|mut error| {
         if error.code != ErrorCode::BAD_ARGUMENTS {
@@ -105,6 +109,7 @@ impl Tally<'_> {
             Splitter::Objects(rows) => self.objects(rows, sample, at_end),
             Splitter::Tskv(rows) => self.objects(rows, sample, at_end),
             Splitter::Custom(rows) => self.listed(rows, sample, at_end),
+            Splitter::Pattern(rows) => self.listed(rows, sample, at_end),
             Splitter::ObjectDocument(rows) => self.objects(rows.into_rows(), sample, at_end),
             Splitter::ListDocument(rows) => self.listed(rows.into_rows(), sample, at_end),
             Splitter::NamedObjects(rows) => self.objects(rows, sample, at_end),
@@ -167,7 +172,7 @@ impl Tally<'_> {
 
     fn skipped_lines(&self, sample: &[u8]) -> usize {
         let lines = match self.source() {
-            _ if self.kind.is_custom() => 0,
+            _ if self.kind.is_custom() || self.kind == FormatKind::Regexp => 0,
             Source::Csv => self.settings.csv_skip_first_lines,
             Source::Tsv => self.settings.tsv_skip_first_lines,
             Source::Json | Source::Literal => 0,
@@ -203,7 +208,13 @@ impl Tally<'_> {
             true => cell.form == TextForm::Json && cell.text.first() != Some(&b'"'),
             false => Guess::is_garbled(**cell, self.settings),
         };
-        match cells.iter().find(|cell| !self.kind.is_custom() && is_garbled(cell)) {
+        // Values of JSON that do not stand in rows of their own are read before they are looked at.
+        let custom = &self.settings.custom.rule;
+        let is_read = self.kind.stands_by_column() || self.kind.is_custom() && *custom == EscapingRule::Json;
+        let is_wrong =
+            |cell: &&Cell<'_>| is_read && cell.form == TextForm::Json && bare_value(cell.text).is_err();
+        let is_looked_at = !self.kind.is_custom() || *custom == EscapingRule::Quoted;
+        match cells.iter().find(|cell| is_wrong(cell) || is_looked_at && is_garbled(cell)) {
             None => Ok(()),
             Some(garbled) => {
                 let message = format!("cannot parse input: no value is {}", excerpt(garbled.text));
@@ -286,6 +297,7 @@ impl Tally<'_> {
     fn first_row_may_name(&self, first: &[Cell<'_>]) -> bool {
         let detect = match self.source() {
             _ if self.kind.is_custom() => self.settings.custom.detect_header,
+            _ if self.kind == FormatKind::Regexp => false,
             Source::Csv => self.settings.csv_detect_header,
             Source::Tsv => self.settings.tsv_detect_header,
             Source::Json | Source::Literal => false,
@@ -402,16 +414,21 @@ fn no_text(guess: &Guess) -> bool {
     !guess.is_unknown() && !guess.is_text()
 }
 
+fn escaped_so(rule: EscapingRule) -> Source {
+    match rule {
+        EscapingRule::Csv => Source::Csv,
+        EscapingRule::Json => Source::Json,
+        EscapingRule::Quoted => Source::Literal,
+        EscapingRule::Escaped | EscapingRule::Raw => Source::Tsv,
+    }
+}
+
 fn source_of(kind: FormatKind, settings: &FormatSettings) -> Source {
     use FormatKind as F;
     match kind {
         _ if is_csv(kind) => Source::Csv,
-        _ if kind.is_custom() => match settings.custom.rule {
-            EscapingRule::Csv => Source::Csv,
-            EscapingRule::Json => Source::Json,
-            EscapingRule::Quoted => Source::Literal,
-            EscapingRule::Escaped | EscapingRule::Raw => Source::Tsv,
-        },
+        _ if kind.is_custom() => escaped_so(settings.custom.rule),
+        F::Regexp => escaped_so(settings.pattern.rule),
         F::Json
         | F::JsonCompact
         | F::JsonEachRow

@@ -46,7 +46,9 @@ impl RecordBoundaries {
         // Empty lines are none at the end of the file, and rows everywhere else.
         let skips_end = is_csv(kind) && settings.delimited.csv_skip_trailing_empty_lines
             || is_tsv(kind) && settings.delimited.tsv_skip_trailing_empty_lines;
-        if skips_bad_rows || cr_ends_rows || skips_end {
+        // Nor that a quote behind a blank is text.
+        let keeps_blanks = is_csv(kind) && settings.delimited.csv_keeps_blanks;
+        if skips_bad_rows || cr_ends_rows || skips_end || keeps_blanks {
             return None;
         }
         let syntax = match kind.of_plain_values() {

@@ -5,6 +5,7 @@
 
 mod sift;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -15,11 +16,11 @@ use arrow::error::ArrowError;
 use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode};
 
-use crate::column_names::{ColumnNames, NameMatching};
-use crate::columns::builder::{BuilderOptions, TypedColumnBuilder};
+use crate::columns::builder::{BuilderOptions, TypedColumnBuilder, omitted};
 use crate::columns::omitted::{Asked, Omissions, without_omissions};
-use crate::error::FormatError;
-use crate::values::cell::Cell;
+use crate::error::{FormatError, ValueError};
+use crate::values::cell::{Cell, TextForm};
+use model::table_def::column_names::{ColumnNames, NameMatching};
 pub(crate) use sift::BadCell;
 
 /// Where a cell of a row goes: a column, or an element of a tuple column.
@@ -49,6 +50,10 @@ pub(crate) struct Block {
     missing: Vec<usize>,
     /// Omission columns of the batches, in order.
     asked: Vec<Asked>,
+    /// What the data leave out must take NULL.
+    omitted_is_null: bool,
+    /// A cell that cannot be read is the default of its column.
+    bad_as_default: bool,
     rows: usize,
     rows_before: u64,
     rows_skipped: u64,
@@ -103,6 +108,8 @@ impl Block {
             named,
             missing,
             asked,
+            omitted_is_null: options.omitted_is_null,
+            bad_as_default: options.bad_as_default,
             rows,
             rows_before,
             rows_skipped,
@@ -115,6 +122,21 @@ impl Block {
         for asked in &mut self.asked {
             asked.map_cells(self.slots.iter().map(|slot| slot.as_ref()?.builder));
         }
+    }
+
+    /// Refuses to leave out a column that takes no NULL, where the settings want NULL for it.
+    fn may_omit(&self, builders: impl IntoIterator<Item = usize>) -> Result<(), ValueError> {
+        let columns =
+            builders.into_iter().filter_map(|at| self.builders.get(at)).map(|column| column.column_type());
+        match columns.into_iter().find(|column_type| self.omitted_is_null && !column_type.is_nullable()) {
+            Some(column_type) => Err(omitted(column_type)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the cells of a row from this one on may be missing.
+    pub(crate) fn may_omit_from(&self, cell: usize) -> Result<(), ValueError> {
+        self.may_omit(self.slots.iter().skip(cell).filter_map(|slot| slot.as_ref()?.builder))
     }
 
     /// Cells per row.
@@ -189,6 +211,7 @@ impl Block {
         let reached: HashSet<usize> = self.slots.iter().flatten().filter_map(|slot| slot.builder).collect();
         self.missing = (0..self.builders.len()).filter(|builder| !reached.contains(builder)).collect();
         self.map_asked();
+        self.may_omit(self.missing.iter().copied())?;
         let absent = |slot: &Slot| slot.builder.is_none_or(|builder| !reached.contains(&builder));
         let complete = |slot: &Slot| named.contains(slot.name.as_str()) || absent(slot);
         match known.iter().find(|slot| !complete(slot)) {
@@ -251,14 +274,26 @@ impl Block {
             return None;
         }
         let mut first_bad: Option<BadCell> = None;
+        let mut defaults: Vec<usize> = Vec::new();
         for (cell, slot) in self.slots.iter().enumerate() {
             let Some(slot) = slot.as_ref().filter(|slot| slot.builder.is_some()) else { continue };
             // Rows from the first bad one on need no reading: this append is lost anyway.
             let limit = first_bad.as_ref().map_or(count, |bad| bad.row);
             let column = cells[cell..].iter().step_by(width).take(limit).copied();
-            let builder = builder_at(&mut self.builders, slot);
-            if let Some(Err(failed)) = builder.map(|builder| builder.append_cells(column, plain)) {
-                first_bad = Some(BadCell { row: failed.index, cell, error: failed.error });
+            let Some(builder) = builder_at(&mut self.builders, slot) else { continue };
+            let before = builder.len();
+            let (mut done, mut appended) = (0, builder.append_cells(column.clone(), plain));
+            while let Err(failed) = appended {
+                done += failed.index;
+                if !self.bad_as_default {
+                    first_bad = Some(BadCell { row: done, cell, error: failed.error });
+                    break;
+                }
+                builder.truncate(before + done);
+                builder.append_default();
+                defaults.push(done * width + cell);
+                done += 1;
+                appended = builder.append_cells(column.clone().skip(done), plain);
             }
         }
         if first_bad.is_some() {
@@ -268,7 +303,11 @@ impl Block {
             (0..count).for_each(|_| self.builders[*column].append_default());
         }
         self.builders.iter_mut().for_each(TypedColumnBuilder::count_tuple_rows);
-        self.asked.iter_mut().for_each(|asked| asked.append(cells, width));
+        let mut cells = Cow::Borrowed(cells);
+        for at in defaults {
+            cells.to_mut()[at].form = TextForm::Default;
+        }
+        self.asked.iter_mut().for_each(|asked| asked.append(&cells, width));
         self.rows += count;
         None
     }

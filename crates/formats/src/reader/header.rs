@@ -67,6 +67,7 @@ impl<S: SplitRows> Reader<S> {
             match split? {
                 RowEnd::Incomplete => return Ok(at),
                 RowEnd::Finished(next) => {
+                    self.check_end()?;
                     self.ahead = Ahead::Data;
                     at = next;
                 }
@@ -80,6 +81,18 @@ impl<S: SplitRows> Reader<S> {
             }
         }
         Ok(at)
+    }
+
+    /// Refuses data that end ahead of rows they must have.
+    fn check_end(&self) -> Result<(), FormatError> {
+        let (code, what) = match self.ahead {
+            Ahead::Names | Ahead::Types if self.is_json => {
+                (ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, "expected '[' of the header")
+            }
+            Ahead::Types => (ErrorCode::INCORRECT_DATA, "there are no types for the names of the header"),
+            _ => return Ok(()),
+        };
+        Err(FormatError::new(code, format!("the data end: {what}")))
     }
 
     /// Takes one header row; false when the row is data.

@@ -41,13 +41,18 @@ impl<S: SplitRows> Reader<S> {
             return Ok(());
         }
         if count < width && self.variable_columns {
+            self.block.may_omit_from(count).map_err(|error| SplitError {
+                code: error.code,
+                message: error.message,
+                at: next,
+                cell: count,
+            })?;
             cells.resize(first + width, Cell::DEFAULT);
             return Ok(());
         }
         let code = match count > width {
-            _ if self.takes_expressions => ErrorCode::SYNTAX_ERROR,
             true if self.trailing_delimiter => ErrorCode::INCORRECT_DATA,
-            _ => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+            _ => self.width_code,
         };
         let message = match count < width {
             true => format!("row has {count} columns, {width} expected: the next column is missing"),
@@ -213,7 +218,11 @@ impl<S: SplitRows> Reader<S> {
             Ok(RowEnd::Finished(next)) => Ok(Step::Stop(next)),
             Ok(_) => Ok(Step::Stop(at)),
             Err(mut error) => {
-                if let Some((cell, bad)) = self.block.first_bad(&of_row) {
+                let is_syntax = error.code == ErrorCode::SYNTAX_ERROR;
+                if let Some((cell, bad)) = self.block.first_bad(&of_row)
+                    // An expression is read to its end before it is looked at.
+                    && !(is_syntax && cell == error.cell)
+                {
                     error = SplitError { code: bad.code, message: bad.message, at: error.at, cell };
                 }
                 let next = self.skip_row(bytes, at, end, error)?;

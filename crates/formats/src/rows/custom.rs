@@ -9,7 +9,7 @@ use crate::error::{FormatError, excerpt};
 use crate::rows::delimited::CsvRows;
 use crate::rows::split::{RowEnd, SplitError, SplitRows};
 use crate::settings::{CustomText, EscapingRule, FormatSettings};
-use crate::values::cell::{Cell, Syntax, TextForm};
+use crate::values::cell::{Cell, Syntax, TextForm, bare_value};
 use scan::find::{ItemEnd, find_any};
 
 /// Splitter of CustomSeparated.
@@ -53,6 +53,15 @@ fn expect(bytes: &[u8], at: usize, wanted: &str, last: bool, cell: usize) -> Res
     let found = if rest.is_empty() { "the end of the text".to_owned() } else { excerpt(rest) };
     let message = format!("cannot parse input: expected \"{}\" before: {found}", wanted.escape_default());
     Err(wrong(ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell))
+}
+
+/// The error of texts that do not end at the field's delimiter.
+pub(crate) fn delimiter_unfit(settings: &FormatSettings) -> FormatError {
+    let message = format!(
+        "escaped texts of CustomSeparated end at a tab or line end, not at \"{}\" of format_custom_field_delimiter",
+        settings.custom.field_delimiter.escape_default()
+    );
+    FormatError::new(ErrorCode::BAD_ARGUMENTS, message)
 }
 
 impl CustomRows {
@@ -175,6 +184,10 @@ impl CustomRows {
             let message = format!("a value is missing before: {}", excerpt(&bytes[at..]));
             return Err(wrong(ErrorCode::INCORRECT_DATA, message, at, cell));
         }
+        // Where the first row may be names it is looked at as JSON.
+        if syntax == Syntax::Json && self.rows == 0 && self.text.detect_header {
+            bare_value(&bytes[at..end]).map_err(|error| wrong(error.code, error.message, at, cell))?;
+        }
         Ok((syntax.cell(&bytes[at..end]), end))
     }
 
@@ -222,11 +235,16 @@ impl CustomRows {
         loop {
             let column = cells.len() - before;
             let (cell, end) = match self.text.rule {
-                EscapingRule::Escaped | EscapingRule::Raw => {
-                    let escapes = self.text.rule == EscapingRule::Escaped;
-                    let (end, escaped) = self.text_end(bytes, at, last, escapes)?;
+                EscapingRule::Escaped => {
+                    let (end, escaped) = self.text_end(bytes, at, last, true)?;
                     (self.plain(&bytes[at..end], escaped), end)
                 }
+                // Raw text ends at a tab or line end, whatever the delimiters are.
+                EscapingRule::Raw => match find_any(bytes.get(at..).unwrap_or_default(), [b'\t', b'\n']) {
+                    Some(offset) => (self.plain(&bytes[at..at + offset], false), at + offset),
+                    None if last => (self.plain(&bytes[at..], false), bytes.len()),
+                    None => return Err(Stop::NeedsMore),
+                },
                 EscapingRule::Csv => self.csv_cell(bytes, at, last, column)?,
                 EscapingRule::Json => self.value(Syntax::Json, bytes, at, last, column)?,
                 EscapingRule::Quoted => self.value(Syntax::Literal, bytes, at, last, column)?,

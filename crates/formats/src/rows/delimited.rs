@@ -24,6 +24,8 @@ pub(crate) struct CsvRows {
     single_quotes: bool,
     empty: TextForm,
     trim: bool,
+    /// Blanks around a cell are a part of it.
+    keeps_blanks: bool,
     /// A CR alone ends a row.
     cr_ends: bool,
     skip_empty_end: bool,
@@ -49,6 +51,7 @@ impl CsvRows {
             single_quotes: settings.csv_single_quotes,
             empty: if settings.csv_empty_as_default { TextForm::Default } else { TextForm::Empty },
             trim: settings.csv_trim_whitespace,
+            keeps_blanks: settings.delimited.csv_keeps_blanks,
             cr_ends: settings.csv_cr_ends_row,
             skip_empty_end: settings.delimited.csv_skip_trailing_empty_lines,
         }
@@ -64,7 +67,7 @@ impl CsvRows {
 
     /// Behind the blanks that may stand around a cell.
     pub(crate) fn skip_blanks(&self, bytes: &[u8], mut at: usize) -> usize {
-        while self.trim && bytes.get(at).is_some_and(|byte| self.is_blank(*byte)) {
+        while self.trim && !self.keeps_blanks && bytes.get(at).is_some_and(|byte| self.is_blank(*byte)) {
             at += 1;
         }
         at
@@ -214,11 +217,7 @@ impl SplitRows for CsvRows {
         }
         let before = cells.len();
         loop {
-            if self.trim {
-                while bytes.get(at).is_some_and(|byte| self.is_blank(*byte)) {
-                    at += 1;
-                }
-            }
+            at = self.skip_blanks(bytes, at);
             match bytes.get(at) {
                 Some(byte) if self.is_quote(*byte) => {
                     let Some((cell, mut end)) = self.quoted(bytes, at, last) else {
@@ -229,7 +228,7 @@ impl SplitRows for CsvRows {
                         }
                         return Ok(RowEnd::Incomplete);
                     };
-                    while bytes.get(end).is_some_and(|byte| self.is_blank(*byte)) {
+                    while !self.keeps_blanks && bytes.get(end).is_some_and(|byte| self.is_blank(*byte)) {
                         end += 1;
                     }
                     cells.push(cell);

@@ -9,4 +9,5 @@ pub(crate) mod delimited;
 pub(crate) mod json;
 pub(crate) mod tskv;
 pub(crate) mod custom;
+pub(crate) mod pattern;
 pub(crate) mod splitter;

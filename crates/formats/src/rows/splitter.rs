@@ -12,6 +12,7 @@ use crate::rows::json::by_column::JsonColumns;
 use crate::rows::json::document::Document;
 use crate::rows::json::each_row::{JsonObjects, ListRows};
 use crate::rows::json::objects::{NamedObjects, ObjectTexts};
+use crate::rows::pattern::PatternRows;
 use crate::rows::tskv::TskvRows;
 use crate::settings::FormatSettings;
 
@@ -23,6 +24,7 @@ pub(crate) enum Splitter {
     Lines(LineRows),
     Tskv(TskvRows),
     Custom(CustomRows),
+    Pattern(PatternRows),
     ObjectDocument(Document<JsonObjects>),
     ListDocument(Document<ListRows>),
     NamedObjects(NamedObjects),
@@ -63,6 +65,7 @@ pub(crate) fn splitter<'n>(
         F::CustomSeparated | F::CustomSeparatedWithNames | F::CustomSeparatedWithNamesAndTypes => {
             Splitter::Custom(CustomRows::new(settings)?)
         }
+        F::Regexp => Splitter::Pattern(PatternRows::new(settings)?),
         F::Json => {
             let rows = JsonObjects::new(names, settings);
             Splitter::ObjectDocument(Document::new(rows))
@@ -78,6 +81,11 @@ pub(crate) fn splitter<'n>(
         F::Values => Splitter::Lists(ListRows::values()),
         F::Tskv => Splitter::Tskv(TskvRows::new(names, settings)),
         F::LineAsString => Splitter::Lines(LineRows),
+        F::Template => {
+            let message =
+                "format Template needs the file that format_template_row names, which is not read here";
+            return Err(FormatError::new(ErrorCode::BAD_ARGUMENTS, message));
+        }
         other => {
             let message = format!("format {} is not read row by row", other.name());
             return Err(FormatError::new(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message));

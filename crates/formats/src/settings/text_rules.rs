@@ -2,6 +2,8 @@
 //!
 //! Invariant: plain data with ClickHouse's defaults, each field named by one session setting. Must not know: sessions.
 
+use model::ColumnType;
+
 use super::Lookup;
 
 /// How a field of CustomSeparated is escaped.
@@ -66,15 +68,52 @@ impl Default for CustomText {
     }
 }
 
-impl CustomText {
-    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
-        self.rule = match (lookup.0)("format_custom_escaping_rule").as_deref() {
+impl EscapingRule {
+    /// The rule that a setting names.
+    fn take(&mut self, lookup: &Lookup<'_>, setting: &str) {
+        *self = match (lookup.0)(setting).as_deref() {
             Some("Quoted") => EscapingRule::Quoted,
             Some("CSV") => EscapingRule::Csv,
             Some("JSON") => EscapingRule::Json,
             Some("Raw") => EscapingRule::Raw,
-            _ => EscapingRule::Escaped,
+            Some("Escaped") => EscapingRule::Escaped,
+            _ => return,
         };
+    }
+}
+
+/// How the lines of Regexp are taken apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinePattern {
+    pub pattern: String,
+    pub rule: EscapingRule,
+    /// Lines that are not of the pattern are passed over.
+    pub skips_others: bool,
+}
+
+impl Default for LinePattern {
+    fn default() -> Self {
+        Self { pattern: String::new(), rule: EscapingRule::Raw, skips_others: false }
+    }
+}
+
+impl LinePattern {
+    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+        lookup.text("format_regexp", &mut self.pattern);
+        self.rule.take(lookup, "format_regexp_escaping_rule");
+        lookup.flag("format_regexp_skip_unmatched", &mut self.skips_others);
+    }
+}
+
+impl CustomText {
+    /// Whether texts end at the field's delimiter. Escaped ones end at a tab or line end only, as in ClickHouse.
+    pub(crate) fn takes_text(&self, no_names: bool, types: &[ColumnType]) -> bool {
+        let ends = self.rule != EscapingRule::Escaped || self.field_delimiter.starts_with(['\t', '\n']);
+        ends || no_names && types.iter().all(|of| *of.value_type() != ColumnType::String)
+    }
+
+    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+        self.rule.take(lookup, "format_custom_escaping_rule");
         lookup.text("format_custom_field_delimiter", &mut self.field_delimiter);
         lookup.text("format_custom_row_before_delimiter", &mut self.row_before);
         lookup.text("format_custom_row_after_delimiter", &mut self.row_after);
@@ -97,6 +136,12 @@ pub struct DelimitedReading {
     pub tsv_skip_trailing_empty_lines: bool,
     /// A tuple of CSV stands in one field.
     pub csv_tuples_whole: bool,
+    /// A list of CSV is CSV of its own.
+    pub csv_lists_nested: bool,
+    /// A field of CSV that cannot be read is its column's default.
+    pub csv_bad_as_default: bool,
+    /// Blanks around a field of CSV are a part of it.
+    pub csv_keeps_blanks: bool,
 }
 
 impl DelimitedReading {
@@ -107,7 +152,11 @@ impl DelimitedReading {
         lookup.flag("input_format_tsv_skip_trailing_empty_lines", &mut self.tsv_skip_trailing_empty_lines);
         let mut apart = true;
         lookup.flag("input_format_csv_deserialize_separate_columns_into_tuple", &mut apart);
-        self.csv_tuples_whole = !apart;
+        lookup.flag("input_format_csv_arrays_as_nested_csv", &mut self.csv_lists_nested);
+        lookup.flag("input_format_csv_use_default_on_bad_values", &mut self.csv_bad_as_default);
+        lookup.flag("input_format_csv_allow_whitespace_or_tab_as_delimiter", &mut self.csv_keeps_blanks);
+        // A field that may be anything is not looked for in several.
+        self.csv_tuples_whole = !apart || self.csv_bad_as_default;
     }
 }
 
@@ -130,6 +179,14 @@ pub struct Writing {
     pub decimal_zeros: bool,
     /// Rows of JSONEachRow stand in a list.
     pub json_array_of_rows: bool,
+    /// Punctuation of texts is escaped in Markdown.
+    pub escapes_markdown: bool,
+    /// Fractions of seconds lose their last zeros, three at once.
+    pub cuts_fractions: bool,
+    /// Digits of floats behind the point; 0 for as many as there are. Others are not written.
+    pub float_digits: u64,
+    /// Intervals are times; they are not written then.
+    pub intervals_as_times: bool,
 }
 
 impl Default for Writing {
@@ -143,6 +200,10 @@ impl Default for Writing {
             doubles_quotes: false,
             decimal_zeros: false,
             json_array_of_rows: false,
+            escapes_markdown: false,
+            cuts_fractions: false,
+            float_digits: 0,
+            intervals_as_times: false,
         }
     }
 }
@@ -157,6 +218,13 @@ impl Writing {
         lookup.flag("output_format_values_escape_quote_with_quote", &mut self.doubles_quotes);
         lookup.flag("output_format_decimal_trailing_zeros", &mut self.decimal_zeros);
         lookup.flag("output_format_json_array_of_rows", &mut self.json_array_of_rows);
+        lookup.flag("output_format_markdown_escape_special_characters", &mut self.escapes_markdown);
+        lookup.flag(
+            "date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands",
+            &mut self.cuts_fractions,
+        );
+        lookup.number("output_format_float_precision", &mut self.float_digits);
+        self.intervals_as_times = (lookup.0)("interval_output_format").as_deref() == Some("kusto");
     }
 }
 
@@ -205,6 +273,12 @@ pub struct JsonReading {
     pub imports_nested: bool,
     /// Brackets in brackets of one value; 0 for any number.
     pub depth_max: usize,
+    /// A map is a list of objects with `keys` and `values`.
+    pub maps_as_lists: bool,
+    /// Elements of named tuples are members of objects; off: values of lists.
+    pub tuples_as_objects: bool,
+    /// Rows that are lists may miss values at their end.
+    pub variable_lists: bool,
 }
 
 impl Default for JsonReading {
@@ -220,6 +294,9 @@ impl Default for JsonReading {
             empty_as_default: false,
             imports_nested: false,
             depth_max: 1000,
+            maps_as_lists: false,
+            tuples_as_objects: true,
+            variable_lists: false,
         }
     }
 }
@@ -240,6 +317,9 @@ impl JsonReading {
         lookup.flag("input_format_json_empty_as_default", &mut self.empty_as_default);
         lookup.flag("input_format_import_nested_json", &mut self.imports_nested);
         lookup.number("input_format_json_max_depth", &mut self.depth_max);
+        lookup.flag("input_format_json_map_as_array_of_tuples", &mut self.maps_as_lists);
+        lookup.flag("input_format_json_named_tuples_as_objects", &mut self.tuples_as_objects);
+        lookup.flag("input_format_json_compact_allow_variable_number_of_columns", &mut self.variable_lists);
     }
 
     /// Whether every JSON value may be read as text.

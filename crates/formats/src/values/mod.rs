@@ -1,9 +1,6 @@
-//! Single values: found in text, read out of it, printed as text.
+//! Single values: found in text, and read out of it. How dates are read and values printed is `model`'s.
 //!
-//! Invariant: what is printed is what ClickHouse prints, and is read back as the same value. Must not know: columns, rows,
+//! Invariant: what `model` prints is read back as the same value. Must not know: columns, rows,
 //! formats.
 
-pub(crate) mod date_text;
 pub mod cell;
-pub(crate) mod print;
-pub(crate) mod uuid_text;

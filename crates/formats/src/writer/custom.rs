@@ -10,7 +10,7 @@ use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
 use crate::kind::HeaderRows;
 use crate::settings::{EscapingRule, FormatSettings};
-use crate::values::print;
+use model::value::print;
 
 pub(super) struct CustomWriter {
     header: HeaderRows,

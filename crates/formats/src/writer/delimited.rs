@@ -9,7 +9,7 @@ use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
 use crate::kind::HeaderRows;
 use crate::settings::FormatSettings;
-use crate::values::print;
+use model::value::print;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Syntax {

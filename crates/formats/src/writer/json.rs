@@ -13,7 +13,7 @@ use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
 use crate::kind::HeaderRows;
 use crate::settings::FormatSettings;
-use crate::values::print;
+use model::value::print;
 
 /// What a row is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

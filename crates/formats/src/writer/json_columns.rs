@@ -11,7 +11,7 @@ use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
-use crate::values::print;
+use model::value::print;
 
 /// What stands around the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

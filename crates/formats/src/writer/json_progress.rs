@@ -21,7 +21,7 @@ use super::json::{JsonRowsWriter, string};
 use super::{OutputStats, RowWriter, is_extremes, is_totals};
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
-use crate::values::print;
+use model::value::print;
 
 pub(super) struct JsonProgressWriter {
     rows: JsonRowsWriter,

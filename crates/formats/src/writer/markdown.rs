@@ -3,11 +3,13 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
+use model::ColumnType;
+use model::value::print;
+
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
-use crate::values::print;
 
 pub(super) struct MarkdownWriter {
     settings: FormatSettings,
@@ -39,11 +41,18 @@ impl RowWriter for MarkdownWriter {
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), FormatError> {
         let mut columns = self.columns.open(batch, &self.settings)?;
+        let mut escaped = Vec::new();
         for row in 0..batch.num_rows() {
             out.push(b'|');
-            for column in &mut columns {
+            for (column, column_type) in columns.iter_mut().zip(&self.columns.types) {
                 out.push(b' ');
-                column.write(row, Style::Escaped, out);
+                if self.settings.writing.escapes_markdown && is_text(column_type) {
+                    escaped.clear();
+                    column.write(row, Style::Plain, &mut escaped);
+                    punctuation_escaped(&escaped, out);
+                } else {
+                    column.write(row, Style::Escaped, out);
+                }
                 out.extend_from_slice(b" |");
             }
             out.push(b'\n');
@@ -53,5 +62,21 @@ impl RowWriter for MarkdownWriter {
 
     fn finish(&mut self, _: &OutputStats, _: &mut Vec<u8>) -> Result<(), FormatError> {
         Ok(())
+    }
+}
+
+/// Whether ClickHouse escapes values of the type: those that may be NULL it does not.
+fn is_text(column_type: &ColumnType) -> bool {
+    use ColumnType as T;
+    matches!(column_type, T::String | T::FixedString(_) | T::Enum8(_) | T::Enum16(_))
+}
+
+/// Text in which punctuation means nothing in Markdown.
+fn punctuation_escaped(text: &[u8], out: &mut Vec<u8>) {
+    for byte in text {
+        if byte.is_ascii_punctuation() {
+            out.push(b'\\');
+        }
+        out.push(*byte);
     }
 }

@@ -7,7 +7,7 @@ use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
-use crate::values::print;
+use model::value::print;
 
 pub(super) struct TskvWriter {
     settings: FormatSettings,

@@ -4,7 +4,7 @@
 
 use crate::settings::DateTimeInput;
 use crate::values::cell::{Cell, TextForm};
-use crate::values::date_text::{TimeText, date, time};
+use model::calendar::date_text::{TimeText, date, time};
 use scan::number;
 
 /// Whether the value is JSON and no string.
@@ -17,6 +17,18 @@ pub(super) fn is_bare(cell: Cell<'_>) -> bool {
 #[inline]
 pub(super) fn are_days(cell: Cell<'_>) -> bool {
     cell.form == TextForm::Literal && cell.text.len() <= 4 && cell.text.iter().all(u8::is_ascii_digit)
+}
+
+/// The decimal digits of a literal of SQL that has others: `0x1F`, `0b11`.
+pub(super) fn decimal(cell: Cell<'_>) -> Option<Vec<u8>> {
+    let (digits, radix) = match cell.text {
+        [b'0', b'x' | b'X', digits @ ..] if cell.form == TextForm::Literal => (digits, 16),
+        [b'0', b'b' | b'B', digits @ ..] if cell.form == TextForm::Literal => (digits, 2),
+        _ => return None,
+    };
+    // A sign would be taken for a digit.
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+    u64::from_str_radix(digits, radix).ok().map(|number| number.to_string().into_bytes())
 }
 
 /// Eight digits are a date, as in quotes; fewer or more are days since 1970-01-01.

@@ -9,6 +9,7 @@ use super::{TypedColumnBuilder, unreadable};
 use crate::error::{ValueError, excerpt};
 use crate::settings::JsonReading;
 use crate::values::cell::{Cell, Items, NotAList, Syntax, TextForm};
+use scan::find::ItemEnd;
 
 /// Appends one nested value; NULL and defaults are handled by the caller.
 pub(super) fn append(
@@ -27,6 +28,9 @@ pub(super) fn append(
     };
     let result = match store {
         Store::List { offsets, item } => list(text, syntax, item).map(|()| offsets.push(length(item))),
+        Store::Map { offsets, key, value, .. } if syntax == Syntax::Json && json.maps_as_lists => {
+            pairs(text, key, value, json).map(|()| offsets.push(length(key)))
+        }
         Store::Map { offsets, key, value, .. } => {
             map(text, syntax, key, value).map(|()| offsets.push(length(key)))
         }
@@ -36,7 +40,13 @@ pub(super) fn append(
         _ => Err(Failure::Shape),
     };
     result.map_err(|failure| match failure {
-        Failure::Shape => unreadable(column_type, text),
+        Failure::Shape => match syntax.value_end(text, 0) {
+            ItemEnd::Open if text.first() == Some(&b'[') => ValueError {
+                code: ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+                ..unreadable(column_type, text)
+            },
+            _ => unreadable(column_type, text),
+        },
         Failure::Element(error) => error,
     })
 }
@@ -76,7 +86,10 @@ fn list(text: &[u8], syntax: Syntax, item: &mut TypedColumnBuilder) -> Result<()
     let mut items = Items::new(text, b'[', b']', syntax)?;
     while let Some(text) = items.next()? {
         element(item, syntax, text).map_err(|error| match error.code {
-            ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED => {
+            // In quotes the items are looked for, and one is wrong.
+            ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED
+                if syntax == Syntax::Literal || text.first() != Some(&b'"') =>
+            {
                 ValueError { code: ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT, ..error }
             }
             _ => error,
@@ -99,6 +112,51 @@ fn map(
     Ok(())
 }
 
+/// `[{"keys": k, "values": v}, ..]`: a map as the list of its pairs.
+fn pairs(
+    text: &[u8],
+    key: &mut TypedColumnBuilder,
+    value: &mut TypedColumnBuilder,
+    json: JsonReading,
+) -> Result<(), Failure> {
+    let mut items = Items::new(text, b'[', b']', Syntax::Json).map_err(|_| {
+        let message = format!("a map as a list of its pairs does not start with '[': {}", excerpt(text));
+        ValueError::new(ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT, message)
+    })?;
+    while let Some(item) = items.next()? {
+        let (rows, mut members) = (key.len(), Items::new(item, b'{', b'}', Syntax::Json)?);
+        while let Some((name, text)) = members.next_pair()? {
+            let side = match name {
+                b"\"keys\"" => &mut *key,
+                b"\"values\"" => &mut *value,
+                _ if json.ignore_unknown_elements => continue,
+                other => return Err(unknown(other).into()),
+            };
+            if side.len() != rows {
+                return Err(twice(name).into());
+            }
+            element(side, Syntax::Json, text)?;
+        }
+        for side in [&mut *key, &mut *value].into_iter().filter(|side| side.len() == rows) {
+            side.append_default();
+        }
+    }
+    Ok(())
+}
+
+fn unknown(key: &[u8]) -> ValueError {
+    let message = format!(
+        "the tuple has no element {}; input_format_json_ignore_unknown_keys_in_named_tuple = 1 skips it",
+        excerpt(key)
+    );
+    ValueError::new(ErrorCode::INCORRECT_DATA, message)
+}
+
+fn twice(key: &[u8]) -> ValueError {
+    let message = format!("JSON object contains duplicate key {}", excerpt(key));
+    ValueError::new(ErrorCode::INCORRECT_DATA, message)
+}
+
 fn tuple(
     text: &[u8],
     syntax: Syntax,
@@ -107,7 +165,7 @@ fn tuple(
     json: JsonReading,
 ) -> Result<(), Failure> {
     // Elements without names are those of a list.
-    if syntax == Syntax::Json && text.first() == Some(&b'{') && names.iter().any(Option::is_some) {
+    if syntax == Syntax::Json && json.tuples_as_objects && names.iter().any(Option::is_some) {
         return tuple_object(text, names, children, json);
     }
     let (open, close) = if syntax == Syntax::Json { (b'[', b']') } else { (b'(', b')') };
@@ -141,17 +199,12 @@ fn tuple_object(
         let name = Cell { text: key, form: TextForm::Json }.content(&mut scratch)?;
         let found = names.iter().position(|n| n.as_ref().is_some_and(|n| n.as_bytes() == name));
         if found.is_none() && !json.ignore_unknown_elements {
-            let message = format!(
-                "the tuple has no element {}; input_format_json_ignore_unknown_keys_in_named_tuple = 1 skips it",
-                excerpt(key)
-            );
-            return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
+            return Err(unknown(key).into());
         }
         if let Some(child) = found.and_then(|at| children.get_mut(at)) {
             // The first child may already hold this row: its length is only the row count before the loop.
             if child.len() != rows {
-                let message = format!("JSON object contains duplicate key {}", excerpt(key));
-                return Err(ValueError::new(ErrorCode::INCORRECT_DATA, message).into());
+                return Err(twice(key).into());
             }
             element(child, Syntax::Json, value)?;
         }

@@ -4,10 +4,11 @@
 
 use model::{ColumnType, ErrorCode};
 
-use super::bare::is_bare;
+use super::bare::{decimal, is_bare};
 use crate::error::ValueError;
 use crate::values::cell::{Cell, TextForm};
-use crate::values::print;
+use model::calendar::date_text::date;
+use model::value::print;
 use scan::find::number_length;
 use scan::number;
 
@@ -16,6 +17,8 @@ use scan::number;
 pub(crate) enum Manner {
     /// Up to where a value of its type ends.
     Plain,
+    /// A pattern found the cell, in which nothing may be left behind the value.
+    Matched,
     /// The cell is all of the value: strings of JSONStrings, raw text.
     Whole,
     Csv,
@@ -23,6 +26,15 @@ pub(crate) enum Manner {
     Quoted,
     /// SQL literals; what is none is an expression.
     Expression,
+}
+
+/// The error of a column that the data leave out and that takes no NULL.
+pub(crate) fn omitted(column_type: &ColumnType) -> ValueError {
+    let message = format!(
+        "the data leave out a value of type {column_type}, which takes no NULL; \
+         input_format_force_null_for_omitted_fields = 0 takes the default"
+    );
+    ValueError::new(ErrorCode::TYPE_MISMATCH, message)
 }
 
 /// The error with the code of what stands in the cell.
@@ -45,11 +57,17 @@ pub(super) fn coded(
         {
             Some(ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED)
         }
-        _ if is_bare(cell) => bare(cell.text, value_type).or_else(|| signs(cell.text, value_type)),
+        _ if manner == Manner::Matched && value_type.is_integer() => Some(ErrorCode::INCORRECT_DATA),
+        _ if is_bare(cell) => bare(cell.text, value_type)
+            .or_else(|| signs(cell.text, value_type))
+            .or_else(|| behind(cell.text, value_type)),
         TextForm::Raw | TextForm::JsonEscaped | TextForm::Empty if manner == Manner::Whole => {
             whole(cell.text, value_type)
         }
-        TextForm::Raw if manner == Manner::Csv => signs(cell.text, value_type),
+        TextForm::Raw if manner == Manner::Csv => {
+            signs(cell.text, value_type).or_else(|| behind(cell.text, value_type))
+        }
+        TextForm::Raw | TextForm::CsvQuoted if manner != Manner::Matched => behind(cell.text, value_type),
         _ => None,
     };
     match code {
@@ -65,9 +83,16 @@ fn bare(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
     let wrong = match text.first() {
         // Nothing but null begins so.
         Some(b'n') => true,
-        Some(b't' | b'f') => *value_type == T::Bool || value_type.is_number(),
+        Some(b't' | b'f') => matches!(value_type, T::Bool | T::Date | T::Date32) || value_type.is_number(),
         Some(b'0' | b'1') if is_of_digits => text.len() > 1,
-        Some(b'-') if *value_type == T::Date => return Some(ErrorCode::CANNOT_PARSE_NUMBER),
+        Some(b'-') if matches!(value_type, T::Date | T::Date32) => {
+            return Some(ErrorCode::CANNOT_PARSE_NUMBER);
+        }
+        Some(b'-')
+            if is_of_digits && *value_type != T::Bool && !text.get(1).is_some_and(u8::is_ascii_digit) =>
+        {
+            return Some(ErrorCode::CANNOT_PARSE_NUMBER);
+        }
         // A number of seconds ends in front of the first other byte.
         Some(b'0'..=b'9') if matches!(value_type, T::DateTime { .. } | T::DateTime64 { .. }) => {
             !text.iter().all(u8::is_ascii_digit)
@@ -88,6 +113,24 @@ fn signs(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
         _ => false,
     };
     wrong.then_some(ErrorCode::CANNOT_PARSE_NUMBER)
+}
+
+/// A value of the type stands there, with more behind it that is none.
+fn behind(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
+    use ColumnType as T;
+    let text = text.strip_prefix(b"'").unwrap_or(text);
+    let wrong = match value_type {
+        // What begins as `nan` does is read as it to the first other letter.
+        T::Float32 | T::Float64 => {
+            matches!(text, [b'n' | b'N', ..]) || number::float::<f64>(&text[..number_length(text)]).is_ok()
+        }
+        T::Date | T::Date32 if text.len() > 10 => {
+            date(&text[..10]).is_some() || text[..9].iter().all(u8::is_ascii_digit)
+        }
+        T::Date | T::Date32 => text.len() > 8 && text.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    wrong.then_some(ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED)
 }
 
 /// Behind what is read of a number there is more.
@@ -148,6 +191,9 @@ pub(super) fn as_text(cell: Cell<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     if literal.eq_ignore_ascii_case(b"true") || literal.eq_ignore_ascii_case(b"false") {
         return Some(literal.to_ascii_lowercase());
+    }
+    if let Some(digits) = decimal(cell) {
+        return Some(digits);
     }
     if let Ok(whole) = number::signed::<i64>(literal) {
         out.extend_from_slice(whole.to_string().as_bytes());

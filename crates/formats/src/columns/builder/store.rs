@@ -25,7 +25,7 @@ use model::{ColumnType, Value, WideInteger};
 use super::enum_lookup::EnumLookup;
 use super::{BuilderOptions, TypedColumnBuilder, zone_of};
 use crate::error::FormatError;
-use crate::values::date_text::TimeText;
+use model::calendar::date_text::TimeText;
 use model::calendar::zone::{DATE_TIME_SECONDS_MAX, Zone};
 use scan::number::NumberError;
 

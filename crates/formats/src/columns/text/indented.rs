@@ -6,7 +6,7 @@
 use super::nested::{comma, range, write_key};
 use super::opening::Values;
 use super::{ColumnText, Style};
-use crate::values::print;
+use model::value::print;
 
 /// Indentation of the JSON format.
 pub(crate) const TABS: &[u8] = b"\t";

@@ -9,7 +9,7 @@ use model::saturating::place_of;
 
 use super::opening::Values;
 use super::{ColumnText, Style};
-use crate::values::print;
+use model::value::print;
 
 /// Indentation of tuples in tables.
 const SPACES: &[u8] = b"  ";

@@ -128,6 +128,9 @@ fn values_of(
         ColumnType::Int16 => Values::Int16(array.as_primitive().clone()),
         ColumnType::Int32 => Values::Int32(array.as_primitive().clone()),
         ColumnType::Int64 => Values::Int64(array.as_primitive().clone()),
+        ColumnType::Float32 | ColumnType::Float64 if options.writing.float_digits > 0 => {
+            return Err(refused("output_format_float_precision", "floats are"));
+        }
         ColumnType::Float32 => Values::Float32(array.as_primitive().clone()),
         ColumnType::Float64 => Values::Float64(array.as_primitive().clone()),
         ColumnType::Bool => Values::Bool(array.as_boolean().clone()),
@@ -163,6 +166,11 @@ fn values_of(
             let map = array.as_map();
             Values::Map(map.offsets().clone(), child(map.keys(), key)?, child(map.values(), value)?)
         }
+        ColumnType::Tuple(_)
+            if column_type.value_type().is_interval() && options.writing.intervals_as_times =>
+        {
+            return Err(refused("interval_output_format", "intervals are"));
+        }
         ColumnType::Tuple(_) if column_type.value_type().is_interval() => {
             return open(array.as_struct().column(0), &ColumnType::Int64, time_zone, options)
                 .map(|number| number.values);
@@ -180,6 +188,11 @@ fn values_of(
         }
         ColumnType::Nothing | ColumnType::Nullable(_) | ColumnType::LowCardinality(_) => Values::Nothing,
     })
+}
+
+fn refused(setting: &str, what: &str) -> FormatError {
+    let message = format!("{what} not written with another value of {setting} than the default");
+    FormatError::new(ErrorCode::NOT_IMPLEMENTED, message)
 }
 
 fn time(array: &ArrayRef, precision: u8, zone: &str) -> Result<Values, FormatError> {

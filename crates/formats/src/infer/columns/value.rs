@@ -8,7 +8,7 @@ use super::guess::{Guess, STRING, joined};
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, Items, NotAList, Syntax, TextForm};
-use crate::values::date_text::{ZERO_DATE, date, time};
+use model::calendar::date_text::{ZERO_DATE, date, time};
 use scan::number;
 
 /// What the cells are.
@@ -260,7 +260,9 @@ fn json(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
     if depth > DEPTH_MAX {
         return None;
     }
-    match text.first()? {
+    // A value that is missing is read as a number.
+    let Some(first) = text.first() else { return Some(Guess::Whole { negative: false, above: false }) };
+    match first {
         b'[' => list(text, Syntax::Json, |item| json(item, settings, depth + 1)),
         b'{' if !settings.guessing.json_named_tuples => Some(STRING),
         b'{' => object(text, settings, depth).ok(),

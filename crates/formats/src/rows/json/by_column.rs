@@ -10,12 +10,13 @@
 
 use model::ErrorCode;
 
-use crate::column_names::ColumnNames;
 use crate::error::excerpt;
 use crate::kind::FormatKind;
+use crate::rows::json::each_row::no_key;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, Syntax, TextForm};
+use model::table_def::column_names::ColumnNames;
 use scan::find::{ItemEnd, skip_space};
 
 /// Splitter of values that stand column by column.
@@ -75,6 +76,9 @@ fn members(
         return Ok(at + 1);
     }
     loop {
+        if bytes.get(at).is_some_and(|byte| *byte != b'"') {
+            return Err(no_key(bytes, at, 0));
+        }
         let key = at..value_end(bytes, at)?;
         let value = skip_space(bytes, expect(bytes, key.end, b':')?);
         let end = skip_space(bytes, member(key, value)?);

@@ -6,17 +6,20 @@
 
 mod members;
 
-use crate::column_names::{Ambiguous, ColumnNames};
 use crate::columns::text::NULL_SIGN;
-use crate::error::excerpt;
+use crate::error::{ValueError, excerpt};
 use crate::rows::json::keys::Keys;
 use crate::rows::quick_rows::quick_rows;
 use crate::rows::split::{NamedRows, Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
 use crate::settings::FormatSettings;
-use crate::values::cell::{Cell, Syntax, TextForm, bare_value};
+use crate::values::cell::{Cell, Items, Syntax, TextForm, bare_value};
 use members::Searched;
 use model::ErrorCode;
+use model::table_def::column_names::{Ambiguous, ColumnNames};
 use scan::find::{ItemEnd, contains, depth_of, skip_space};
+
+/// How deep a value that nobody reads is looked at.
+const SKIPPED_DEPTH_MAX: usize = 16;
 
 /// What stands between two rows: white space, commas, and the brackets of an array around all of them.
 pub(crate) fn skip_between(bytes: &[u8], mut at: usize) -> usize {
@@ -32,6 +35,11 @@ pub(crate) fn skip_between(bytes: &[u8], mut at: usize) -> usize {
 pub(crate) fn unexpected(bytes: &[u8], at: usize, wanted: char, cell: usize) -> SplitError {
     let message = format!("cannot parse input: expected '{wanted}' before: {}", excerpt(&bytes[at..]));
     SplitError { code: ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED, message, at, cell }
+}
+
+/// A key has quotes.
+pub(crate) fn no_key(bytes: &[u8], at: usize, cell: usize) -> SplitError {
+    SplitError { code: ErrorCode::CANNOT_PARSE_QUOTED_STRING, ..unexpected(bytes, at, '"', cell) }
 }
 
 fn cut(bytes: &[u8], at: usize, cell: usize) -> SplitError {
@@ -125,6 +133,31 @@ fn next_member(bytes: &[u8], at: usize, count: usize) -> Result<usize, Stop> {
     }
 }
 
+/// A value nobody reads is still JSON, however deep.
+fn well_formed(value: &[u8], depth: usize) -> Result<(), ValueError> {
+    let no_list = |_| {
+        let message = format!("cannot read a JSON field here: {}", excerpt(value));
+        ValueError::new(ErrorCode::INCORRECT_DATA, message)
+    };
+    match value.first() {
+        _ if depth > SKIPPED_DEPTH_MAX => {}
+        Some(b'[') => {
+            let mut items = Items::new(value, b'[', b']', Syntax::Json).map_err(no_list)?;
+            while let Some(item) = items.next().map_err(no_list)? {
+                well_formed(item, depth + 1)?;
+            }
+        }
+        Some(b'{') => {
+            let mut members = Items::new(value, b'{', b'}', Syntax::Json).map_err(no_list)?;
+            while let Some((_, member)) = members.next_pair().map_err(no_list)? {
+                well_formed(member, depth + 1)?;
+            }
+        }
+        _ => bare_value(value)?,
+    }
+    Ok(())
+}
+
 /// A value nobody reads is still no deeper than `input_format_json_max_depth` allows, as in ClickHouse.
 fn skippable(key: &[u8], value: &[u8], depth_max: usize, at: usize) -> Result<(), SplitError> {
     // Fewer bytes cannot hold that many pairs of brackets.
@@ -203,7 +236,7 @@ impl JsonObjects {
     /// A value that no column has.
     fn unknown(&self, key: &[u8], value: &[u8], at: usize) -> Result<(), SplitError> {
         if self.skip_unknown {
-            bare_value(value).map_err(|error| SplitError {
+            well_formed(value, 0).map_err(|error| SplitError {
                 code: error.code,
                 message: error.message,
                 at,
@@ -227,12 +260,15 @@ impl JsonObjects {
             match bytes.get(at) {
                 Some(b'"') => {}
                 Some(b'}') => return Ok(at + 1),
-                Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, '"', count))),
+                Some(_) => return Err(Stop::Wrong(no_key(bytes, at, count))),
                 None => return Err(Stop::NeedsMore),
             }
             let (key_end, start) = key_at(bytes, at, count)?;
             let start = skip_space(bytes, start);
-            let end = value_at(bytes, start, count)?;
+            let end = match bytes.get(start) {
+                Some(b',' | b'}') => start,
+                _ => value_at(bytes, start, count)?,
+            };
             member(&bytes[at..key_end], &bytes[start..end]);
             count += 1;
             at = next_member(bytes, end, count)?;
@@ -258,7 +294,11 @@ impl JsonObjects {
         at: usize,
         last: bool,
     ) -> Result<Result<usize, RowEnd>, SplitError> {
+        let before = at;
         let mut at = skip_between(bytes, at);
+        if self.in_array && bytes.get(at) == Some(&b']') && contains(&bytes[before..at], b',') {
+            return Err(unexpected(bytes, at, '{', 0));
+        }
         if !self.started && bytes.get(at) == Some(&b'[') {
             self.in_array = true;
             self.started = true;
@@ -383,8 +423,12 @@ impl ListRows {
             return Ok(at + 1);
         }
         loop {
+            // Some values of JSON may be missing: their columns know.
+            let may_miss = self.syntax == Syntax::Json
+                && !self.strings
+                && bytes.get(at).is_some_and(|byte| *byte == b',' || *byte == self.close);
             match self.syntax.value_end(bytes, at) {
-                ItemEnd::At(end) if end > at => {
+                ItemEnd::At(end) if end > at || may_miss => {
                     let text = &bytes[at..end];
                     let cell = if self.strings { string_cell(text) } else { Ok(self.syntax.cell(text)) };
                     cells.push(cell.map_err(|message| no_string(message, at, count))?);

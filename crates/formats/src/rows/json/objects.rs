@@ -9,7 +9,9 @@
 
 use model::ErrorCode;
 
-use crate::rows::json::each_row::{JsonObjects, Stop, key_at, settle, skip_between, unexpected, value_at};
+use crate::rows::json::each_row::{
+    JsonObjects, Stop, key_at, no_key, settle, skip_between, unexpected, value_at,
+};
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows, resume_unescaped};
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, TextForm};
@@ -50,7 +52,7 @@ impl NamedObjects {
         match bytes.get(at) {
             Some(b'}') => return Ok(Err(RowEnd::Finished(bytes.len()))),
             Some(b'"') => {}
-            Some(_) => return Err(unexpected(bytes, at, '"', 0)),
+            Some(_) => return Err(no_key(bytes, at, 0)),
             None => return wait(at),
         }
         match key_at(bytes, at, 0) {

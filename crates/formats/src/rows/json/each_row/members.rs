@@ -3,9 +3,7 @@
 //! Invariant: rows are the same whether the ends of strings are found by marks, many rows at once, or searched for. Must not
 //! know: what stands between rows.
 
-use super::{
-    JsonObjects, Stop, json_cell, key_at, next_member, no_string, string_cell, unexpected, value_at,
-};
+use super::{JsonObjects, Stop, json_cell, key_at, next_member, no_key, no_string, string_cell, value_at};
 use crate::rows::quick_rows::QuickRow;
 use crate::values::cell::{Cell, TextForm};
 use scan::find::{find_any, number_length, skip_space};
@@ -118,7 +116,7 @@ impl JsonObjects {
             match bytes.get(at) {
                 Some(b'"') => {}
                 Some(b'}') => return Ok(at + 1),
-                Some(_) => return Err(Stop::Wrong(unexpected(bytes, at, '"', count))),
+                Some(_) => return Err(Stop::Wrong(no_key(bytes, at, count))),
                 None => return Err(Stop::NeedsMore),
             }
             let (key_end, start, column) = self.key(bytes, at, count)?;
@@ -126,7 +124,10 @@ impl JsonObjects {
             let (text, form) = match plain_value(bytes, start, ends) {
                 Some((length, form)) => (&bytes[start..start + length], form),
                 None => {
-                    let end = value_at(bytes, start, count);
+                    let end = match bytes.get(start) {
+                        Some(b',' | b'}') => Ok(start),
+                        _ => value_at(bytes, start, count),
+                    };
                     // What is missing is a value of its type: which one says what is wrong.
                     if let (Err(Stop::Wrong(_)), Some(slot)) = (&end, column.and_then(|at| cells.get_mut(at)))
                     {
@@ -138,10 +139,11 @@ impl JsonObjects {
             };
             match column.and_then(|column| cells.get_mut(column)) {
                 Some(slot) if slot.form == TextForm::Default => {
-                    // A whole cell would go through memory in parts, for which the processor has to wait.
-                    (slot.text, slot.form) = (text, form);
                     if self.strings {
                         *slot = string_cell(text).map_err(|message| no_string(message, start, count))?;
+                    } else {
+                        // A whole cell would go through memory in parts, for which the processor has to wait.
+                        (slot.text, slot.form) = (text, form);
                     }
                 }
                 Some(_) => {

@@ -2,7 +2,8 @@
 //!
 //! Invariant: nothing but those two forms is read. Must not know: columns.
 
-pub(crate) fn parse(text: &[u8]) -> Option<u128> {
+/// The UUID as one number.
+pub fn parse(text: &[u8]) -> Option<u128> {
     let hyphens = match text.len() {
         32 => 0,
         36 => 4,

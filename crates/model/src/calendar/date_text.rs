@@ -4,15 +4,23 @@
 //! clock may run over, as a leap second and the end of a day do. Values beyond a type's range are clamped by the caller.
 //! Must not know: column types.
 
-use model::calendar::best_effort::{self, Habits};
-use model::calendar::{COMMON_ERA_EPOCH, days_in_month, days_of, days_of_common_era};
+use super::best_effort::{self, Habits};
+use super::zone::DAY_SECONDS;
+use super::{COMMON_ERA_EPOCH, days_in_month, days_of, days_of_common_era};
 
-use crate::settings::DateTimeInput;
-use model::calendar::zone::DAY_SECONDS;
-use scan::number::digits;
+/// How times are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DateTimeInput {
+    /// `YYYY-MM-DD hh:mm:ss` and Unix seconds only.
+    Basic,
+    /// Also ISO 8601 with zones, day/month/year, month names, compact digits.
+    BestEffort,
+    /// The same with month/day/year.
+    BestEffortUs,
+}
 
 /// A point in time as it was written.
-pub(crate) type TimeText = best_effort::Written;
+pub type TimeText = best_effort::Written;
 
 #[inline]
 fn two(a: u8, b: u8) -> Option<i64> {
@@ -22,7 +30,9 @@ fn two(a: u8, b: u8) -> Option<i64> {
 
 #[inline]
 fn number(text: &[u8]) -> Option<i64> {
-    i64::try_from(digits(text).ok()?).ok()
+    // No date and no clock has more digits than sixteen, which have a product.
+    let is_number = !text.is_empty() && text.len() <= 16 && text.iter().all(u8::is_ascii_digit);
+    is_number.then(|| text.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
 }
 
 /// `YYYY-MM-DD` with any separators, eight bytes at once. `None`: it is not that, or no day of the calendar.
@@ -48,7 +58,7 @@ fn plain_date(text: &[u8; 10]) -> Option<i64> {
 }
 
 /// MySQL's word for no date. It is before every date of every type.
-pub(crate) const ZERO_DATE: &[u8] = b"0000-00-00";
+pub const ZERO_DATE: &[u8] = b"0000-00-00";
 
 /// The day that stands for the zero date: ClickHouse's first of Date32; Date clamps it to its own.
 const ZERO_DATE_DAYS: i64 = days_of(1900, 1, 1);
@@ -61,7 +71,7 @@ fn valid_days(year: i64, month: i64, day: i64) -> Option<i64> {
 
 /// `YYYY-MM-DD` (any separator), `YYYY-M-D` or `YYYYMMDD` as days since 1970-01-01.
 #[inline]
-pub(crate) fn date(text: &[u8]) -> Option<i64> {
+pub fn date(text: &[u8]) -> Option<i64> {
     if let [_, _, _, _, s1, _, _, s2, _, _] = text
         && !s1.is_ascii_digit()
         && !s2.is_ascii_digit()
@@ -104,7 +114,7 @@ fn time_in_full(text: &[u8]) -> Option<TimeText> {
 
 /// A time in full, a bare date with separators, or Unix seconds `[.fraction]`.
 #[inline]
-pub(crate) fn time_basic(text: &[u8]) -> Option<TimeText> {
+pub fn time_basic(text: &[u8]) -> Option<TimeText> {
     if let Some(found) = time_in_full(text) {
         return Some(found);
     }
@@ -158,7 +168,7 @@ fn unix_time(text: &[u8]) -> Option<TimeText> {
 
 /// A time as the setting `date_time_input_format` wants it read.
 #[inline]
-pub(crate) fn time(text: &[u8], input: DateTimeInput) -> Option<TimeText> {
+pub fn time(text: &[u8], input: DateTimeInput) -> Option<TimeText> {
     match input {
         DateTimeInput::Basic => time_basic(text),
         DateTimeInput::BestEffort => time_best_effort(text, false),

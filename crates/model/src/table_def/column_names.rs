@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::error::excerpt;
+/// Bytes of a name that a message shows.
+const SHOWN_BYTES_MAX: usize = 100;
 
 /// `input_format_column_name_matching_mode`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,7 +19,8 @@ pub enum NameMatching {
 }
 
 impl NameMatching {
-    pub(crate) fn of(word: &str) -> NameMatching {
+    /// What the setting's word says.
+    pub fn of(word: &str) -> NameMatching {
         match word {
             "match_case" => NameMatching::MatchCase,
             "ignore_case" => NameMatching::IgnoreCase,
@@ -45,7 +47,7 @@ impl Default for HeaderReading {
 }
 
 /// Names of columns, to be found by those of the data.
-pub(crate) struct ColumnNames {
+pub struct ColumnNames {
     exact: HashMap<Vec<u8>, usize>,
     /// In lower case; `None` for a name that several columns have.
     any_case: HashMap<Vec<u8>, Option<usize>>,
@@ -54,17 +56,22 @@ pub(crate) struct ColumnNames {
 
 /// Several columns could be meant.
 #[derive(Debug)]
-pub(crate) struct Ambiguous;
+pub struct Ambiguous;
 
 impl Ambiguous {
-    pub(crate) fn message(&self, name: &[u8]) -> String {
-        format!("field \"{}\" is ambiguous: several columns have its name in other cases", excerpt(name))
+    /// What is said of a name of the data.
+    pub fn message(&self, name: &[u8]) -> String {
+        let name = String::from_utf8_lossy(&name[..name.len().min(SHOWN_BYTES_MAX)]);
+        format!(
+            "field \"{}\" is ambiguous: several columns have its name in other cases",
+            name.escape_debug()
+        )
     }
 }
 
 impl ColumnNames {
     /// Of equal names the first counts.
-    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>, matching: NameMatching) -> Self {
+    pub fn new<'n>(names: impl Iterator<Item = &'n str>, matching: NameMatching) -> Self {
         let (mut exact, mut any_case) = (HashMap::new(), HashMap::new());
         for (at, name) in names.enumerate() {
             let known = *exact.entry(name.as_bytes().to_vec()).or_insert(at);
@@ -77,7 +84,7 @@ impl ColumnNames {
     }
 
     /// The column's place.
-    pub(crate) fn find(&self, name: &[u8]) -> Result<Option<usize>, Ambiguous> {
+    pub fn find(&self, name: &[u8]) -> Result<Option<usize>, Ambiguous> {
         let exact = || self.exact.get(name).copied();
         if self.matching != NameMatching::IgnoreCase
             && let Some(found) = exact()

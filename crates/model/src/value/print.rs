@@ -2,12 +2,22 @@
 //!
 //! Invariant: byte for byte what ClickHouse prints. Everything appends to a byte vector. Must not know: arrays.
 
-use model::calendar::civil_of;
+use crate::calendar::civil_of;
+use crate::calendar::zone::DAY_SECONDS;
 
-use crate::settings::DateTimeOutput;
-use model::calendar::zone::DAY_SECONDS;
+/// How times are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DateTimeOutput {
+    /// `YYYY-MM-DD hh:mm:ss` in the column's zone.
+    Simple,
+    /// `YYYY-MM-DDThh:mm:ssZ`.
+    Iso,
+    /// Seconds since 1970.
+    UnixTimestamp,
+}
 
-pub(crate) fn integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
+/// A whole number.
+pub fn integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
@@ -15,7 +25,7 @@ pub(crate) fn integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
 const PLAIN_POINT: std::ops::RangeInclusive<i64> = -5..=21;
 
 /// The shortest text that reads back to the same number.
-pub(crate) fn float<F: ryu::Float>(number: F, as_f64: f64, out: &mut Vec<u8>) {
+pub fn float<F: ryu::Float>(number: F, as_f64: f64, out: &mut Vec<u8>) {
     if as_f64.is_nan() {
         return out.extend_from_slice(b"nan");
     }
@@ -54,7 +64,7 @@ pub(crate) fn float<F: ryu::Float>(number: F, as_f64: f64, out: &mut Vec<u8>) {
 }
 
 fn exponent_of(text: &[u8]) -> i64 {
-    scan::number::signed(text).unwrap_or(0)
+    std::str::from_utf8(text).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 fn lay_out(digits: &[u8], point: i64, out: &mut Vec<u8>) {
@@ -92,7 +102,7 @@ fn zeros(count: u64, out: &mut Vec<u8>) {
 }
 
 /// A decimal given by the digits of its unscaled value.
-pub(crate) fn decimal(unscaled: &str, scale: u8, trailing_zeros: bool, out: &mut Vec<u8>) {
+pub fn decimal(unscaled: &str, scale: u8, trailing_zeros: bool, out: &mut Vec<u8>) {
     let digits = unscaled.strip_prefix('-').unwrap_or(unscaled).as_bytes();
     if digits.len() < unscaled.len() {
         out.push(b'-');
@@ -135,7 +145,7 @@ fn two(number: i64, out: &mut Vec<u8>) {
 }
 
 /// `YYYY-MM-DD` of days since 1970-01-01.
-pub(crate) fn date(days: i64, out: &mut Vec<u8>) {
+pub fn date(days: i64, out: &mut Vec<u8>) {
     let (year, month, day) = civil_of(days);
     padded(year.clamp(0, 9999), 4, out);
     out.push(b'-');
@@ -159,15 +169,30 @@ fn date_time(local_seconds: i64, between: u8, out: &mut Vec<u8>) {
 }
 
 /// A moment: seconds since 1970 in UTC, and `precision` digits of the second that has begun.
-pub(crate) struct Moment {
-    pub(crate) seconds: i64,
-    pub(crate) part: i64,
-    pub(crate) precision: u8,
+pub struct Moment {
+    /// Seconds since 1970.
+    pub seconds: i64,
+    /// Of the second that has begun, in units of the precision.
+    pub part: i64,
+    /// Digits of the fraction.
+    pub precision: u8,
 }
 
 impl Moment {
+    /// Leaves out zeros at the end of the fraction, so that none, three, six or nine digits are left.
+    pub fn cut(&mut self) {
+        while self.precision % 3 != 0 {
+            self.part *= 10;
+            self.precision += 1;
+        }
+        while self.precision > 0 && self.part % 1000 == 0 {
+            self.part /= 1000;
+            self.precision -= 3;
+        }
+    }
+
     /// In the zone of this offset, if the form has a zone.
-    pub(crate) fn write(&self, form: DateTimeOutput, offset: i64, out: &mut Vec<u8>) {
+    pub fn write(&self, form: DateTimeOutput, offset: i64, out: &mut Vec<u8>) {
         match form {
             DateTimeOutput::Simple => {
                 date_time(self.seconds + offset, b' ', out);
@@ -201,7 +226,8 @@ fn hex(byte: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
 }
 
-pub(crate) fn uuid(bytes: &[u8], out: &mut Vec<u8>) {
+/// Sixteen bytes as the digits of a UUID.
+pub fn uuid(bytes: &[u8], out: &mut Vec<u8>) {
     for (at, byte) in bytes.iter().enumerate() {
         if matches!(at, 4 | 6 | 8 | 10) {
             out.push(b'-');
@@ -211,14 +237,14 @@ pub(crate) fn uuid(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// What prints itself: addresses, wide integers.
-pub(crate) fn shown(value: impl std::fmt::Display, out: &mut Vec<u8>) {
+pub fn shown(value: impl std::fmt::Display, out: &mut Vec<u8>) {
     use std::io::Write;
     // Writing to memory cannot fail.
     let _infallible = write!(out, "{value}");
 }
 
 /// Backslash escapes of TabSeparated and of quoted strings.
-pub(crate) fn escaped(text: &[u8], quote: u8, out: &mut Vec<u8>) {
+pub fn escaped(text: &[u8], quote: u8, out: &mut Vec<u8>) {
     let mut copied = 0;
     for (at, byte) in text.iter().enumerate() {
         let letter = match byte {
@@ -240,14 +266,14 @@ pub(crate) fn escaped(text: &[u8], quote: u8, out: &mut Vec<u8>) {
 }
 
 /// `'text'` with escapes.
-pub(crate) fn quoted(text: &[u8], out: &mut Vec<u8>) {
+pub fn quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
     escaped(text, b'\'', out);
     out.push(b'\'');
 }
 
 /// As [`quoted`], with quotes within that are doubled.
-pub(crate) fn doubled(text: &[u8], out: &mut Vec<u8>) {
+pub fn doubled(text: &[u8], out: &mut Vec<u8>) {
     for piece in text.split(|byte| *byte == b'\'') {
         out.push(b'\'');
         out.extend_from_slice(piece);
@@ -256,10 +282,10 @@ pub(crate) fn doubled(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// `"text"` with quotes doubled.
-pub(crate) fn csv_quoted(text: &[u8], out: &mut Vec<u8>) {
+pub fn csv_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
-    while let Some(at) = scan::find::find_any(rest, [b'"']) {
+    while let Some(at) = memchr::memchr(b'"', rest) {
         out.extend_from_slice(&rest[..=at]);
         out.push(b'"');
         rest = &rest[at + 1..];
@@ -269,7 +295,7 @@ pub(crate) fn csv_quoted(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// A JSON string. U+2028 and U+2029 are escaped because JavaScript takes them for line ends.
-pub(crate) fn json_string(text: &[u8], escape_slashes: bool, out: &mut Vec<u8>) {
+pub fn json_string(text: &[u8], escape_slashes: bool, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut copied = 0;
     for (at, byte) in text.iter().enumerate() {
