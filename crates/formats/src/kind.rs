@@ -43,6 +43,7 @@ pub enum FormatKind {
     LineAsString,
     Regexp,
     Template,
+    MsgPack,
     SqlInsert,
     Pretty,
     PrettyNoEscapes,
@@ -157,6 +158,7 @@ const SPECS: &[Spec] = &[
     spec(F::LineAsString, "LineAsString", &[], BOTH),
     spec(F::Regexp, "Regexp", &[], INPUT),
     spec(F::Template, "Template", &[], INPUT),
+    spec(F::MsgPack, "MsgPack", &[], OUTPUT),
     spec(F::SqlInsert, "SQLInsert", &[], OUTPUT),
     spec(F::Pretty, "Pretty", &[], OUTPUT),
     spec(F::PrettyNoEscapes, "PrettyNoEscapes", &[], OUTPUT),
@@ -239,6 +241,7 @@ impl FormatKind {
                 | F::RowBinaryWithDefaults
                 | F::One
                 | F::RawBlob
+                | F::MsgPack
         )
     }
 

@@ -9,6 +9,7 @@ mod delimited;
 mod json;
 mod json_columns;
 mod markdown;
+mod msgpack;
 mod tskv;
 mod values;
 mod sql_insert;
@@ -21,7 +22,6 @@ mod parquet;
 
 mod paint;
 mod tip;
-mod width;
 
 mod vertical;
 
@@ -149,6 +149,7 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
             Box::new(binary::RowBinaryWriter::new(header))
         }
         F::RawBlob => Box::new(binary::RawBlobWriter::new(settings)),
+        F::MsgPack => Box::new(msgpack::MsgPackWriter::new(settings)),
         F::Null => Box::new(NullWriter),
         F::One | F::RowBinaryWithDefaults | F::JsonAsString | F::Regexp | F::Template => {
             let message = format!("format {} is for input only", kind.name());

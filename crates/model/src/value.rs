@@ -4,8 +4,10 @@
 //! two values of one type is the order ClickHouse sorts them in; NULL sorts last.
 
 pub mod escapes;
+pub mod packed;
 pub mod print;
 pub mod uuid_text;
+pub mod width;
 
 use std::cmp::Ordering;
 use std::sync::Arc;

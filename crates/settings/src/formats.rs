@@ -111,6 +111,7 @@ output_format_json_map_as_array_of_tuples Bool, "0", Obeyed, "Whether maps are l
 output_format_float_precision   UInt64, "0", Obeyed, "Digits of floats behind the point; floats are an error with any but 0.";
 interval_output_format          Choice(&["numeric", "kusto"]), "numeric", Obeyed, "How intervals are written; they are an error with kusto.";
 date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands Bool, "0", Obeyed, "Whether fractions of seconds lose zeros at their end, by three.";
+output_format_msgpack_uuid_representation Choice(&["bin", "str", "ext"]), "ext", Obeyed, "How a UUID is written in MsgPack; UUIDs are an error there with any but ext.";
 output_format_markdown_escape_special_characters Bool, "0", Obeyed, "Whether punctuation in texts is escaped in Markdown.";
 output_format_json_skip_null_value_in_named_tuples Bool, "0", Obeyed, "Whether elements that are NULL are left out of objects.";
 output_format_json_pretty_print Bool, "1", Obeyed, "Whether nested values of the format JSON are on lines of their own.";

@@ -5,6 +5,7 @@
 
 mod opening;
 mod nested;
+mod packed;
 mod word;
 
 pub(crate) mod indented;

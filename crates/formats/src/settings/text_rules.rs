@@ -187,6 +187,8 @@ pub struct Writing {
     pub float_digits: u64,
     /// Intervals are times; they are not written then.
     pub intervals_as_times: bool,
+    /// A UUID in MsgPack is no extension; it is not written then.
+    pub packs_uuids_otherwise: bool,
 }
 
 impl Default for Writing {
@@ -204,6 +206,7 @@ impl Default for Writing {
             cuts_fractions: false,
             float_digits: 0,
             intervals_as_times: false,
+            packs_uuids_otherwise: false,
         }
     }
 }
@@ -225,6 +228,8 @@ impl Writing {
         );
         lookup.number("output_format_float_precision", &mut self.float_digits);
         self.intervals_as_times = (lookup.0)("interval_output_format").as_deref() == Some("kusto");
+        let uuids = (lookup.0)("output_format_msgpack_uuid_representation");
+        self.packs_uuids_otherwise = uuids.is_some_and(|word| word != "ext");
     }
 }
 

@@ -11,11 +11,11 @@ use arrow::datatypes::SchemaRef;
 use super::paint::{BOLD, GREY, Grid, Line, PLAIN, Strokes, UNDERLINED};
 use super::tip::tip;
 use super::vertical::VerticalWriter;
-use super::width::{cut, display_width};
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
+use model::value::width::{cut, display_width};
 
 pub(super) struct PrettyWriter {
     grid: Grid,

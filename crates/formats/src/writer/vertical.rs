@@ -5,11 +5,11 @@ use arrow::datatypes::SchemaRef;
 
 use super::paint::{BOLD, GREY, PLAIN};
 use super::tip::tip;
-use super::width::display_width;
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
+use model::value::width::display_width;
 
 pub(super) struct VerticalWriter {
     settings: FormatSettings,

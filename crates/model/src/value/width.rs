@@ -16,7 +16,7 @@ fn char_width(c: char) -> usize {
 }
 
 /// Columns of one line of text that starts at column `start`; a tab goes to the next multiple of eight.
-pub(super) fn display_width(text: &str, start: usize) -> usize {
+pub fn display_width(text: &str, start: usize) -> usize {
     let mut at = start;
     for c in text.chars() {
         at += match c {
@@ -28,7 +28,7 @@ pub(super) fn display_width(text: &str, start: usize) -> usize {
 }
 
 /// The longest start of `text` that takes at most `width_max` columns.
-pub(super) fn cut(text: &str, start: usize, width_max: usize) -> &str {
+pub fn cut(text: &str, start: usize, width_max: usize) -> &str {
     let mut at = start;
     for (offset, c) in text.char_indices() {
         at += match c {
