@@ -133,7 +133,7 @@ fn next_member(bytes: &[u8], at: usize, count: usize) -> Result<usize, Stop> {
     }
 }
 
-/// A value nobody reads is still JSON, however deep.
+/// A value nobody reads is still JSON, as deep as one is looked at.
 fn well_formed(value: &[u8], depth: usize) -> Result<(), ValueError> {
     let no_list = |_| {
         let message = format!("cannot read a JSON field here: {}", excerpt(value));
