@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, UInt64Array};
 use arrow::compute::{concat, take};
 use model::saturating::{place_of, u64_of};
 use model::{ColumnType, ErrorCode};
 
 use crate::cast::CastMode;
 use crate::columns::container::{list_of, offsets_of, tuple_of, unnamed};
-use crate::columns::number::with_number;
+use crate::columns::number::{with_number, wrap};
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::{Lists, concat_lists};
@@ -77,11 +77,7 @@ fn range_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 }
 
 /// Refuses to make too many elements before any of them takes memory; how many there will be more.
-fn check_elements(
-    call: &Call<'_>,
-    made: usize,
-    (start, end, step): (i64, i64, i64),
-) -> Result<usize, FunctionError> {
+fn check_elements(made: usize, (start, end, step): (i64, i64, i64)) -> Result<usize, FunctionError> {
     let (distance, step) = (i128::from(end) - i128::from(start), i128::from(step));
     let ahead = if step == 0 || (distance > 0) != (step > 0) {
         0
@@ -90,9 +86,6 @@ fn check_elements(
     };
     let all = usize::try_from(ahead).unwrap_or(usize::MAX).saturating_add(made);
     if all <= RANGE_ELEMENTS_MAX {
-        // As numbers of 8 bytes, in a buffer that grows by doubling behind the first row, and once more as what they become.
-        let each = if made == 0 { 16 } else { 24 };
-        call.reserve((all - made).saturating_mul(each))?;
         return Ok(all - made);
     }
     let message = format!(
@@ -108,37 +101,37 @@ fn make_range(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         return Err(FunctionError::illegal_type(call.result_type, "range"));
     };
     let bounds: Vec<_> = (0..call.args.len()).map(|index| call.ints(index)).collect::<Result<_, _>>()?;
-    let mut numbers: Vec<i64> = Vec::new();
-    let mut lengths = Vec::with_capacity(call.rows);
+    let bounds = |row: usize| match bounds.as_slice() {
+        [end] => (0, end.get(row), 1),
+        [start, end] => (start.get(row), end.get(row), 1),
+        [start, end, step, ..] => (start.get(row), end.get(row), step.get(row)),
+        [] => (0, 0, 1),
+    };
+    let (mut all, mut lengths) = (0, Vec::with_capacity(call.rows));
     for row in 0..call.rows {
-        let before = numbers.len();
-        let (start, end, step) = match bounds.as_slice() {
-            [end] => (0, end.get(row), 1),
-            [start, end] => (start.get(row), end.get(row), 1),
-            [start, end, step, ..] => (start.get(row), end.get(row), step.get(row)),
-            [] => (0, 0, 1),
-        };
-        if !call.is_null(row) {
-            let more = check_elements(call, numbers.len(), (start, end, step))?;
-            numbers.reserve(more);
-        }
-        let mut next = start;
-        while !call.is_null(row) && (step > 0 && next < end || step < 0 && next > end) {
-            numbers.push(next);
-            let Some(following) = next.checked_add(step) else { break };
-            next = following;
-        }
+        let (start, end, step) = bounds(row);
+        let length = if call.is_null(row) { 0 } else { check_elements(all, (start, end, step))? };
         if step == 0 && start != end {
             return Err(FunctionError::new(
                 ErrorCode::ARGUMENT_OUT_OF_BOUND,
                 "range needs a step that is not 0",
             ));
         }
-        lengths.push(numbers.len() - before);
+        lengths.push(length);
+        all += length;
     }
-    let wide = arrow::array::Int64Array::from(numbers);
     let values: ArrayRef = with_number!(&**element, T => {
-        Arc::new(wide.unary::<_, T>(crate::columns::number::wrap))
+        call.reserve(all.saturating_mul(size_of::<<T as ArrowPrimitiveType>::Native>()))?;
+        let mut numbers = Vec::with_capacity(all);
+        for (row, length) in lengths.iter().enumerate() {
+            let (start, _, step) = bounds(row);
+            let mut next = start;
+            for _ in 0..*length {
+                numbers.push(wrap(next));
+                next = next.wrapping_add(step);
+            }
+        }
+        Arc::new(PrimitiveArray::<T>::new(numbers.into(), None))
     }, else return Err(FunctionError::illegal_type(element, "range")));
     Ok(list_of(element, offsets_of(lengths), values, None)?)
 }

@@ -16,6 +16,7 @@ use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::list::{ElementOrder, element_order, equality, gather, reverse_lists};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::Numbers;
+use crate::memory::allowance::reserve;
 
 use super::sets::keys_of;
 
@@ -136,6 +137,9 @@ fn distinct(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let values = lists.values();
     let order = element_order(values)?;
+    // Of one row: its places, those once more, and half of them while they are sorted.
+    let longest = (0..call.rows).map(|row| lists.range(row).len()).max().unwrap_or(0);
+    let _room = reserve("arrayDistinct", longest.saturating_mul(3 * size_of::<usize>()))?;
     gather(call, lists.element.value_type(), values, |row, out| {
         let own: Vec<usize> = lists.range(row).filter(|at| values.is_valid(*at)).collect();
         let mut firsts = firsts_of(&own, &order);
