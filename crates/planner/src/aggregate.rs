@@ -52,6 +52,10 @@ pub(crate) fn plan_window(mut expr: RawWindowExpr) -> Result<PlannerResult<RawWi
             "avgWeighted" if expr.args.len() == 2 => {
                 return Ok(PlannerResult::Planned(weighted_over(expr)?));
             }
+            "groupConcat" if expr.args.len() == 1 => {
+                expr.args.push(Expr::Literal(ScalarValue::Utf8View(Some(String::new())), None));
+                return Ok(PlannerResult::Original(expr));
+            }
             _ => {}
         }
         let bound = match combined::bound(func, &mut expr.args)? {

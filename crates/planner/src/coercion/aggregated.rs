@@ -133,7 +133,7 @@ pub(super) fn floats(args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
 }
 
 /// What is joined to one text is text, and stays NULL.
-fn joined(mut args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+pub(super) fn joined(mut args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
     if let Some(value) = args.first_mut()
         && !type_of(value, schema)?.is_string()
     {

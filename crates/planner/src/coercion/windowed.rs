@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 use functions::FunctionError;
 use model::{ColumnType, ErrorCode};
 
-use super::aggregated::{floats, or_null, types_of, values};
+use super::aggregated::{floats, joined, or_null, types_of, values};
 use super::branches::{common_type, without_dictionary};
 use super::comparison::cast_to;
 use super::sort_keys::sort_keys;
@@ -38,6 +38,9 @@ pub(crate) fn typed_window(mut function: WindowFunction, schema: &DFSchema) -> R
     {
         let value = std::mem::replace(&mut function.params.args[0], Expr::Literal(ScalarValue::Null, None));
         function.params.args[0] = or_null(value, of)?;
+    }
+    if function.fun.name() == "groupConcat" {
+        function.params.args = joined(function.params.args, schema)?;
     }
     if let WindowFunctionDefinition::AggregateUDF(func) = &function.fun {
         check_arguments(func, &types_of(&function.params.args, schema)?)?;
