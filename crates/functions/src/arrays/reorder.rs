@@ -135,13 +135,14 @@ fn distinct_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 /// First occurrences in their order, without NULL.
 fn distinct(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
-    let values = lists.values();
+    let (values, nulls) = (lists.values(), lists.values().logical_nulls());
     let order = element_order(values)?;
     // Of one row: its places, those once more, and half of them while they are sorted.
     let longest = (0..call.rows).map(|row| lists.range(row).len()).max().unwrap_or(0);
     let _room = reserve("arrayDistinct", longest.saturating_mul(3 * size_of::<usize>()))?;
     gather(call, lists.element.value_type(), values, |row, out| {
-        let own: Vec<usize> = lists.range(row).filter(|at| values.is_valid(*at)).collect();
+        let is_there = |at: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*at));
+        let own: Vec<usize> = lists.range(row).filter(is_there).collect();
         let mut firsts = firsts_of(&own, &order);
         firsts.sort_unstable();
         out.extend(firsts.into_iter().map(u64_of));

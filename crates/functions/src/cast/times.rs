@@ -290,6 +290,10 @@ impl Caster {
 fn saturated(array: &ArrayRef, from: &ColumnType) -> ArrayRef {
     with_number!(from, S => {
         let clamp = |value: i128| i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
-        Arc::new(array.as_primitive::<S>().unary::<_, Int64Type>(|value| clamp(value.int())))
+        // NaN is below every day, as in ClickHouse.
+        Arc::new(array.as_primitive::<S>().unary::<_, Int64Type>(|value| match value.float().is_nan() {
+            true => i64::MIN,
+            false => clamp(value.int()),
+        }))
     }, else Arc::clone(array))
 }

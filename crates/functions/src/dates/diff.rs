@@ -76,7 +76,8 @@ fn difference(name: &'static str, whole: bool) -> ScalarFunction {
             if !whole {
                 return Ok(boundary(&b, row, unit).wrapping_sub(boundary(&a, row, unit)));
             }
-            Ok(if a.ticks_at(row, 9) <= b.ticks_at(row, 9) {
+            let moment = |l: &Locals| (l.epoch(row), l.fraction(row) * (1_000_000_000 / l.per_second));
+            Ok(if moment(&a) <= moment(&b) {
                 whole_units((&a, row), (&b, row), unit)
             } else {
                 -whole_units((&b, row), (&a, row), unit)
