@@ -63,7 +63,7 @@ impl ExprPlanner for Operators {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
         if let Some(name) = function_of(&op).filter(|name| lookup(name).is_some()) {
-            let args = vec![interval(left)?, interval(right)?];
+            let args = with_moment(name, vec![interval(left)?, interval(right)?], schema)?;
             let args = match of_tuples(name, args, schema) {
                 Ok((name, args)) => return Ok(PlannerResult::Planned(call(name, args)?)),
                 Err(args) => args,
@@ -212,14 +212,37 @@ fn subcolumn(column: &Expr, column_type: &ColumnType, name: &str) -> Result<Opti
     }))
 }
 
+/// Whether it is the one part of an interval.
+fn is_interval_part(part: &TupleElement) -> bool {
+    part.name.as_deref().is_some_and(|name| name.starts_with("Interval"))
+}
+
 /// Whether it is a tuple of values; an interval is one of a name of its own.
 fn is_tuple(expr: &Expr, schema: &DFSchema) -> bool {
-    let is_interval =
-        |part: &TupleElement| part.name.as_deref().is_some_and(|name| name.starts_with("Interval"));
     match type_of(expr, schema) {
-        Ok(ColumnType::Tuple(parts)) => !parts.is_empty() && !parts.iter().any(is_interval),
+        Ok(ColumnType::Tuple(parts)) => !parts.is_empty() && !parts.iter().any(is_interval_part),
         _ => false,
     }
+}
+
+fn is_interval(expr: &Expr, schema: &DFSchema) -> bool {
+    matches!(type_of(expr, schema), Ok(ColumnType::Tuple(parts)) if parts.iter().any(is_interval_part))
+}
+
+fn is_text(expr: &Expr, schema: &DFSchema) -> bool {
+    type_of(expr, schema).is_ok_and(|column_type| *column_type.value_type() == ColumnType::String)
+}
+
+/// The sides of an operator, where a text beside an interval is the moment that is written there.
+fn with_moment(name: &str, mut args: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    let place = match (name, args.as_slice()) {
+        ("plus" | "minus", [text, moved]) if is_interval(moved, schema) && is_text(text, schema) => 0,
+        ("plus", [moved, text]) if is_interval(moved, schema) && is_text(text, schema) => 1,
+        _ => return Ok(args),
+    };
+    let text = args.remove(place);
+    args.insert(place, call("parseDateTime64BestEffort", vec![text])?);
+    Ok(args)
 }
 
 /// The function of tuples behind an operator, with its arguments in order; else the arguments as they are.
