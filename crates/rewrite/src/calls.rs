@@ -21,6 +21,7 @@ use crate::distinct::counted_by;
 use crate::grouping_sets::{GROUPING, present};
 use crate::lower::{nested, not, operation};
 use crate::manner::null_for_empty::null_for_empty;
+use crate::manner::nulls_asked::null_treatment;
 use crate::manner::over_nothing::{has_no_default, makes_array};
 use crate::manner::time_formats::{takes_format, with_minutes};
 use crate::windows::{ROW_NUMBERS, in_frame, row_numbers};
@@ -224,11 +225,12 @@ impl Rewriter {
         let rows = with_call("count", counted, |call| {
             (call.filter, call.over) = (filter.clone().map(Box::new), over.clone());
         });
-        let planned = planned_name(aggregate, function.null_treatment);
+        let nulls = null_treatment(written, aggregate, function.null_treatment)?;
+        let planned = planned_name(aggregate, nulls);
         let value = with_call(planned, args, |call| {
             call.filter = filter.map(Box::new);
             call.over = over;
-            call.null_treatment = function.null_treatment;
+            call.null_treatment = nulls;
             if let (FunctionArguments::List(list), true) = (&mut call.args, distinct) {
                 list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
             }

@@ -4,6 +4,7 @@
 //! obeys.
 
 pub(crate) mod null_for_empty;
+pub(crate) mod nulls_asked;
 pub(crate) mod over_nothing;
 pub(crate) mod time_formats;
 
