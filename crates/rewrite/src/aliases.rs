@@ -9,6 +9,7 @@ use sql::reader::tokens::WITH_EXPRESSION;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, OrderBy, Query, Select, SelectItem, SetExpr, Visit, Visitor, WindowSpec,
+    visit_expressions_mut,
 };
 
 use crate::Rewriter;
@@ -148,7 +149,7 @@ impl Scope {
         let aggregates = aggregates(expr);
         let known = self.aliases.insert(name.to_owned(), Definition { expr: expr.clone(), aggregates });
         match known {
-            Some(known) if known.expr != *expr => {
+            Some(known) if known.expr != *expr && bare(&known.expr) != bare(expr) => {
                 let message = format!("different expressions with the same alias {name}");
                 Err(SqlError::new(ErrorCode::MULTIPLE_EXPRESSIONS_FOR_ALIAS, message))
             }
@@ -244,6 +245,19 @@ pub(crate) fn resolve<'a>(scopes: &'a [Scope], name: &str) -> Option<&'a Expr> {
         return None;
     }
     scopes.iter().rev().find_map(|scope| scope.with_expressions.get(name))
+}
+
+/// The expression without parentheses: `(1, (1))` is `(1, 1)`.
+fn bare(expr: &Expr) -> Expr {
+    let mut bare = expr.clone();
+    let _ = visit_expressions_mut(&mut bare, |expr| {
+        if let Expr::Nested(inner) = expr {
+            let inner = std::mem::replace(inner.as_mut(), Expr::Identifier(Ident::new("")));
+            *expr = inner;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    bare
 }
 
 /// True when the expression calls an aggregate outside of subqueries and windows.
