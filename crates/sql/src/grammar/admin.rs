@@ -289,13 +289,12 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
         SystemCommand::DropUncompressedCache
     } else if head.words(&["FLUSH", "LOGS"]) {
         // Each log is written at once; the names say which of them are waited for.
-        while matches!(head.token(), Token::Word(_)) && !head.peek_word("ON") {
-            head.table_name()?;
-            if *head.token() == Token::Comma {
-                head.advance();
-            }
-        }
+        listed_names(head)?;
         SystemCommand::FlushLogs
+    } else if head.words(&["FLUSH", "ASYNC", "INSERT", "QUEUE"]) {
+        // An INSERT is durable when it is answered: nobody's waits.
+        listed_names(head)?;
+        SystemCommand::Nothing
     } else if is_of_nothing(head)? {
         SystemCommand::Nothing
     } else if let Some(words) = OF_TABLES.iter().find(|words| head.words(words)) {
@@ -315,6 +314,16 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
     };
     head.on_cluster()?;
     Ok(Statement::System(command))
+}
+
+fn listed_names(head: &mut Head<'_>) -> Result<()> {
+    while matches!(head.token(), Token::Word(_)) && !head.peek_word("ON") {
+        head.table_name()?;
+        if *head.token() == Token::Comma {
+            head.advance();
+        }
+    }
+    Ok(())
 }
 
 /// Caches that ClickHouse has and that are not here, without the word CACHE behind each.
