@@ -109,7 +109,7 @@ fn reader_of_types(
     let mut options = BuilderOptions::from(settings);
     options.is_csv = csv
         || kind.is_custom() && settings.custom.rule == EscapingRule::Csv
-        || kind == FormatKind::Regexp && settings.pattern.rule == EscapingRule::Csv;
+        || kind == FormatKind::Regexp && settings.custom.pattern.rule == EscapingRule::Csv;
     options.manner = manner(kind, settings);
     options.lists_nested = options.is_csv && settings.delimited.csv_lists_nested;
     options.bad_as_default = csv && settings.delimited.csv_bad_as_default;
@@ -148,7 +148,7 @@ fn manner(kind: FormatKind, settings: &FormatSettings) -> Manner {
         }
         _ if is_csv(kind) => Manner::Csv,
         _ if kind.of_plain_values() != kind => Manner::Whole,
-        F::Regexp if settings.pattern.rule == EscapingRule::Raw => Manner::Whole,
+        F::Regexp if settings.custom.pattern.rule == EscapingRule::Raw => Manner::Whole,
         F::Regexp => Manner::Matched,
         _ if kind.is_custom() => match settings.custom.rule {
             EscapingRule::Csv => Manner::Csv,

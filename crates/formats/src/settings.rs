@@ -28,8 +28,6 @@ pub struct FormatSettings {
     pub null_as_default: bool,
     /// Whether a cell of which the data say nothing asks for its column's default, or is its type's zero.
     pub defaults_for_omitted_fields: bool,
-    /// A column that the data leave out must take NULL.
-    pub omitted_is_null: bool,
     pub skip_unknown_fields: bool,
     /// Bad rows a reader may skip.
     pub allow_errors_num: u64,
@@ -55,7 +53,6 @@ pub struct FormatSettings {
     pub writing: Writing,
     pub sql_insert: SqlInsert,
     pub custom: CustomText,
-    pub pattern: LinePattern,
     pub json: JsonReading,
     pub guessing: Guessing,
     pub tsv_null: String,
@@ -148,7 +145,6 @@ impl Default for FormatSettings {
             header: HeaderReading::default(),
             null_as_default: true,
             defaults_for_omitted_fields: true,
-            omitted_is_null: false,
             skip_unknown_fields: true,
             allow_errors_num: 0,
             allow_errors_ratio_billionths: 0,
@@ -169,7 +165,6 @@ impl Default for FormatSettings {
             writing: Writing::default(),
             sql_insert: SqlInsert::default(),
             custom: CustomText::default(),
-            pattern: LinePattern::default(),
             json: JsonReading::default(),
             guessing: Guessing::default(),
             tsv_null: "\\N".to_owned(),
@@ -280,7 +275,6 @@ impl FormatSettings {
         settings.take_input(&lookup);
         settings.delimited.take(&lookup);
         settings.custom.take(&lookup);
-        settings.pattern.take(&lookup);
         settings.json.take(&lookup);
         settings.guessing.take(&lookup);
         settings.take_output(&lookup);
@@ -290,7 +284,6 @@ impl FormatSettings {
     fn take_input(&mut self, lookup: &Lookup<'_>) {
         lookup.flag("input_format_null_as_default", &mut self.null_as_default);
         lookup.flag("input_format_defaults_for_omitted_fields", &mut self.defaults_for_omitted_fields);
-        lookup.flag("input_format_force_null_for_omitted_fields", &mut self.omitted_is_null);
         lookup.flag("input_format_skip_unknown_fields", &mut self.skip_unknown_fields);
         if let Some(word) = (lookup.0)("input_format_column_name_matching_mode") {
             self.header.matching = NameMatching::of(&word);

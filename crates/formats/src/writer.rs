@@ -152,10 +152,14 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         F::MsgPack => Box::new(msgpack::MsgPackWriter::new(settings)),
         F::Null => Box::new(NullWriter),
         F::One | F::RowBinaryWithDefaults | F::JsonAsString | F::Regexp | F::Template => {
-            let message = format!("format {} is for input only", kind.name());
-            return Err(FormatError::new(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT, message));
+            return Err(input_only(kind));
         }
     })
+}
+
+fn input_only(kind: FormatKind) -> FormatError {
+    let message = format!("format {} is for input only", kind.name());
+    FormatError::new(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT, message)
 }
 
 /// Drops the rows: for measuring.

@@ -44,8 +44,6 @@ pub(crate) struct BuilderOptions {
     pub(crate) is_csv: bool,
     /// Lists are CSV of their own.
     pub(crate) lists_nested: bool,
-    /// What the data leave out must take NULL.
-    pub(crate) omitted_is_null: bool,
     /// What cannot be read is the default.
     pub(crate) bad_as_default: bool,
     pub(crate) manner: Manner,
@@ -63,7 +61,6 @@ impl From<&FormatSettings> for BuilderOptions {
             enums_as_numbers: false,
             is_csv: false,
             lists_nested: false,
-            omitted_is_null: settings.omitted_is_null,
             bad_as_default: false,
             manner: Manner::Plain,
             json: settings.json,

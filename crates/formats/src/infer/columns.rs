@@ -428,7 +428,7 @@ fn source_of(kind: FormatKind, settings: &FormatSettings) -> Source {
     match kind {
         _ if is_csv(kind) => Source::Csv,
         _ if kind.is_custom() => escaped_so(settings.custom.rule),
-        F::Regexp => escaped_so(settings.pattern.rule),
+        F::Regexp => escaped_so(settings.custom.pattern.rule),
         F::Json
         | F::JsonCompact
         | F::JsonEachRow

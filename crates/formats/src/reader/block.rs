@@ -108,7 +108,7 @@ impl Block {
             named,
             missing,
             asked,
-            omitted_is_null: options.omitted_is_null,
+            omitted_is_null: options.json.omitted_is_null,
             bad_as_default: options.bad_as_default,
             rows,
             rows_before,

@@ -28,7 +28,7 @@ fn wrong(message: String, at: usize, cell: usize) -> SplitError {
 
 impl PatternRows {
     pub(crate) fn new(settings: &FormatSettings) -> Result<Self, FormatError> {
-        let text = settings.pattern.clone();
+        let text = settings.custom.pattern.clone();
         let refused = |message: String| FormatError::new(ErrorCode::BAD_ARGUMENTS, message);
         if text.pattern.is_empty() {
             return Err(refused("format Regexp needs a pattern: format_regexp is empty".to_owned()));

@@ -6,13 +6,14 @@ use model::ColumnType;
 
 use super::Lookup;
 
-/// How a field of CustomSeparated is escaped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How a field of CustomSeparated or Regexp is escaped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EscapingRule {
     Escaped,
     Quoted,
     Csv,
     Json,
+    #[default]
     Raw,
 }
 
@@ -36,7 +37,7 @@ impl InferNullable {
     }
 }
 
-/// What stands around the fields of CustomSeparated.
+/// What stands around the fields of CustomSeparated, or parts those of Regexp.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CustomText {
     pub rule: EscapingRule,
@@ -49,6 +50,8 @@ pub struct CustomText {
     pub detect_header: bool,
     pub allow_variable_columns: bool,
     pub skip_trailing_empty_lines: bool,
+    /// Of Regexp, whose fields are found by a pattern.
+    pub pattern: LinePattern,
 }
 
 impl Default for CustomText {
@@ -64,6 +67,7 @@ impl Default for CustomText {
             detect_header: true,
             allow_variable_columns: false,
             skip_trailing_empty_lines: false,
+            pattern: LinePattern::default(),
         }
     }
 }
@@ -83,7 +87,7 @@ impl EscapingRule {
 }
 
 /// How the lines of Regexp are taken apart.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LinePattern {
     pub pattern: String,
     pub rule: EscapingRule,
@@ -91,14 +95,8 @@ pub struct LinePattern {
     pub skips_others: bool,
 }
 
-impl Default for LinePattern {
-    fn default() -> Self {
-        Self { pattern: String::new(), rule: EscapingRule::Raw, skips_others: false }
-    }
-}
-
 impl LinePattern {
-    pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
+    fn take(&mut self, lookup: &Lookup<'_>) {
         lookup.text("format_regexp", &mut self.pattern);
         self.rule.take(lookup, "format_regexp_escaping_rule");
         lookup.flag("format_regexp_skip_unmatched", &mut self.skips_others);
@@ -114,6 +112,7 @@ impl CustomText {
 
     pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
         self.rule.take(lookup, "format_custom_escaping_rule");
+        self.pattern.take(lookup);
         lookup.text("format_custom_field_delimiter", &mut self.field_delimiter);
         lookup.text("format_custom_row_before_delimiter", &mut self.row_before);
         lookup.text("format_custom_row_after_delimiter", &mut self.row_after);
@@ -284,6 +283,8 @@ pub struct JsonReading {
     pub tuples_as_objects: bool,
     /// Rows that are lists may miss values at their end.
     pub variable_lists: bool,
+    /// A column that the data leave out must take NULL, in every format of text.
+    pub omitted_is_null: bool,
 }
 
 impl Default for JsonReading {
@@ -302,6 +303,7 @@ impl Default for JsonReading {
             maps_as_lists: false,
             tuples_as_objects: true,
             variable_lists: false,
+            omitted_is_null: false,
         }
     }
 }
@@ -322,6 +324,7 @@ impl JsonReading {
         lookup.flag("input_format_json_empty_as_default", &mut self.empty_as_default);
         lookup.flag("input_format_import_nested_json", &mut self.imports_nested);
         lookup.number("input_format_json_max_depth", &mut self.depth_max);
+        lookup.flag("input_format_force_null_for_omitted_fields", &mut self.omitted_is_null);
         lookup.flag("input_format_json_map_as_array_of_tuples", &mut self.maps_as_lists);
         lookup.flag("input_format_json_named_tuples_as_objects", &mut self.tuples_as_objects);
         lookup.flag("input_format_json_compact_allow_variable_number_of_columns", &mut self.variable_lists);

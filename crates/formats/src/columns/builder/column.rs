@@ -47,7 +47,10 @@ impl Column<'_> {
                     let message = format!("NULL does not fit type {}", self.column_type);
                     return Err(ValueError::new(ErrorCode::CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN, message));
                 }
-                None if form == TextForm::Default && self.options.omitted_is_null && !self.options.is_csv => {
+                None if form == TextForm::Default
+                    && self.options.json.omitted_is_null
+                    && !self.options.is_csv =>
+                {
                     return Err(refusal::omitted(self.column_type));
                 }
                 None => {}

@@ -116,6 +116,7 @@ fn values_of(
     let child = |array: &ArrayRef, column_type: &ColumnType| {
         open(array, column_type, time_zone, options).map(Box::new)
     };
+    may_be_written(column_type.value_type(), options)?;
     if let Some(values) = fixed_bytes(array, column_type) {
         return Ok(values);
     }
@@ -128,9 +129,6 @@ fn values_of(
         ColumnType::Int16 => Values::Int16(array.as_primitive().clone()),
         ColumnType::Int32 => Values::Int32(array.as_primitive().clone()),
         ColumnType::Int64 => Values::Int64(array.as_primitive().clone()),
-        ColumnType::Float32 | ColumnType::Float64 if options.writing.float_digits > 0 => {
-            return Err(refused("output_format_float_precision", "floats are"));
-        }
         ColumnType::Float32 => Values::Float32(array.as_primitive().clone()),
         ColumnType::Float64 => Values::Float64(array.as_primitive().clone()),
         ColumnType::Bool => Values::Bool(array.as_boolean().clone()),
@@ -166,11 +164,6 @@ fn values_of(
             let map = array.as_map();
             Values::Map(map.offsets().clone(), child(map.keys(), key)?, child(map.values(), value)?)
         }
-        ColumnType::Tuple(_)
-            if column_type.value_type().is_interval() && options.writing.intervals_as_times =>
-        {
-            return Err(refused("interval_output_format", "intervals are"));
-        }
         ColumnType::Tuple(_) if column_type.value_type().is_interval() => {
             return open(array.as_struct().column(0), &ColumnType::Int64, time_zone, options)
                 .map(|number| number.values);
@@ -190,9 +183,19 @@ fn values_of(
     })
 }
 
-fn refused(setting: &str, what: &str) -> FormatError {
-    let message = format!("{what} not written with another value of {setting} than the default");
-    FormatError::new(ErrorCode::NOT_IMPLEMENTED, message)
+/// Refuses values that a setting wants in a form that is not done.
+fn may_be_written(value_type: &ColumnType, options: &TextOptions) -> Result<(), FormatError> {
+    let (what, setting) = match value_type {
+        ColumnType::Float32 | ColumnType::Float64 if options.writing.float_digits > 0 => {
+            ("floats", "output_format_float_precision")
+        }
+        of if of.is_interval() && options.writing.intervals_as_times => {
+            ("intervals", "interval_output_format")
+        }
+        _ => return Ok(()),
+    };
+    let message = format!("{what} are not written with another value of {setting} than the default");
+    Err(FormatError::new(ErrorCode::NOT_IMPLEMENTED, message))
 }
 
 fn time(array: &ArrayRef, precision: u8, zone: &str) -> Result<Values, FormatError> {
