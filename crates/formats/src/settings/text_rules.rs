@@ -106,8 +106,11 @@ impl LinePattern {
 impl CustomText {
     /// Whether texts end at the field's delimiter. Escaped ones end at a tab or line end only, as in ClickHouse.
     pub(crate) fn takes_text(&self, no_names: bool, types: &[ColumnType]) -> bool {
-        let ends = self.rule != EscapingRule::Escaped || self.field_delimiter.starts_with(['\t', '\n']);
-        ends || no_names && types.iter().all(|of| *of.value_type() != ColumnType::String)
+        // Without any delimiter there is another error.
+        let ends = self.field_delimiter.is_empty() || self.field_delimiter.starts_with(['\t', '\n']);
+        self.rule != EscapingRule::Escaped
+            || ends
+            || no_names && types.iter().all(|of| *of.value_type() != ColumnType::String)
     }
 
     pub(super) fn take(&mut self, lookup: &Lookup<'_>) {
