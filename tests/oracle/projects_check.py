@@ -5,7 +5,7 @@ FOLDER holds bare git snapshots as OWNER+NAME/repo; projects_sources.py says whe
 statements of a project run in order on a fresh chdb folder and on a fresh server of ours; a statement counts if chdb
 accepts it, and only those are asked of ours. Nothing of the projects is kept.
 
-Usage: projects_check.py BINARY FOLDER [--report FILE] [--port N] [--jobs N] [--only TEXT] [--answers FOLDER]
+Usage: projects_check.py BINARY FOLDER [--report FILE] [--port N] [--jobs N] [--only TEXT] [--answers FOLDER [--again]]
 """
 import argparse
 import collections
@@ -22,7 +22,7 @@ import threading
 import time
 
 import public_check
-from projects_sources import DATABASES, PROJECTS, Snapshot, of_project
+from projects_sources import BEGINNINGS, DATABASES, PROJECTS, Snapshot, of_project
 from public_check import Server, _line_within, cause, ours, same
 
 # A machine that does other things beside this must not look like a refusal.
@@ -140,6 +140,10 @@ class Project:
             self._tables(theirs)
         finally:
             theirs.stop()
+        self.again(binary, port)
+
+    def again(self, binary, port):
+        """What ours says, of a fresh server."""
         server = Server(binary, port)
         try:
             self._ours(server)
@@ -153,6 +157,8 @@ class Project:
         self.asked, self.refused = [], []
         for database in DATABASES.get(self.name, []):
             sql = f"CREATE DATABASE IF NOT EXISTS {database}"
+            self.asked.append(("", sql, theirs.ask([sql]), "set"))
+        for sql in BEGINNINGS.get(self.name, []):
             self.asked.append(("", sql, theirs.ask([sql]), "set"))
         for path, sql in found:
             for name, kind in dict(PARAMETER.findall(sql)).items():
@@ -264,6 +270,7 @@ def main():
     arguments.add_argument("--port", type=int, default=18255)
     arguments.add_argument("--only", default="")
     arguments.add_argument("--answers", default="", help="a folder that keeps a finished project's answers, so that a run goes on where it was ended")
+    arguments.add_argument("--again", action="store_true", help="asks ours anew what is kept in --answers, and ClickHouse not")
     arguments.add_argument("--jobs", type=int, default=2, help="projects at once, each with a port of its own from --port on")
     given = arguments.parse_args()
     names = [name for name in PROJECTS if given.only in name and os.path.isdir(_folder(given.folder, name))]
@@ -276,9 +283,14 @@ def main():
         try:
             kept = os.path.join(given.answers, name.replace("/", "+") + ".json") if given.answers else ""
             if kept and os.path.exists(kept):
-                done[name] = Project.__new__(Project)
+                project = Project.__new__(Project)
                 with open(kept) as file:
-                    done[name].__dict__.update(json.load(file))
+                    project.__dict__.update(json.load(file))
+                if given.again:
+                    project.again(os.path.abspath(given.binary), port)
+                    with open(kept, "w") as file:
+                        json.dump(project.__dict__, file)
+                done[name] = project
             else:
                 done[name] = Project(name, _folder(given.folder, name), os.path.abspath(given.binary), port)
                 if kept:

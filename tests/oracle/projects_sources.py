@@ -75,11 +75,14 @@ PROJECTS = {
     "hyperdxio/hyperdx": [(r"^docker/otel-collector/schema/seed/.*\.sql$", "sql", HYPERDX), (r"^packages/(app|api|common-utils)/src/.*\.ts$", "js", [])],
     "lmnr-ai/lmnr": [(r"^frontend/lib/clickhouse/migrations/\d+_[^/]*\.sql$", "sql", []), (r"^frontend/lib/.*\.ts$", "js", []), (r"^app-server/src/.*\.rs$", "rust", [])],
     "rybbit-io/rybbit": [(r"^server/src/db/clickhouse/.*\.ts$", "js", []), (r"^server/src/(api|cron|lib|services)/.*\.ts$", "js", [])],
-    "umami-software/umami": [(r"^db/clickhouse/schema\.sql$", "sql", []), (r"^src/queries/.*\.ts$", "js", [])],
+    "umami-software/umami": [(r"^db/clickhouse/schema\.sql$", "sql", [(r"\bumami\.", "")]), (r"^src/queries/.*\.ts$", "js", [])],
     "unkeyed/unkey": [(r"^pkg/clickhouse/schema/.*\.sql$", "sql", []), (r"^pkg/clickhouse/[a-z_]*\.go$", "go", []), (r"^web/internal/clickhouse/src/.*\.ts$", "js", [])],
     "mr-karan/logchef": [(r"^dev/init-clickhouse\.sql$", "sql", []), (r"^docs/.*\.mdx?$", "md", [])],
     "coroot/coroot": [(r"^ch/client\.go$", "go", COROOT), (r"^clickhouse/.*\.go$", "go", COROOT)],
     "akvorado/akvorado": [(r"^orchestrator/clickhouse/testdata/states/013\.csv$", "csv", [])],
+    "go-faster/oteldb": [(r"^internal/(ddl|chstorage)/_golden/.*\.sql$", "sql", []), (r"^internal/chstorage/chsql/_golden/.*\.sql$", "sql", [])],
+    "lomik/graphite-clickhouse": [(r"^(autocomplete|find|finder|index|prometheus|render|tagger)/.*\.go$", "go", []), (r"^doc/.*\.md$", "md", [])],
+    "chdb-io/chdb-node": [(r"^test/v3/(?!.*(connect|remote)).*\.test\.ts$", "js", []), (r"^(README|AGENTS)\.md$", "md", [])],
     "PostHog/HouseWatch": [(r"^housewatch/.*\.py$", "py", [])],
     "ClickHouse/ClickBench": [(r"^clickhouse/create(-tuned)?\.sql$", "sql", []), (r"^clickhouse/queries.*\.sql$", "lines", []), (r"^versions/.*\.sql$", "lines", [])],
     "ClickHouse/examples": [(r"^(?!.*(postgres|snowflake|bigquery|mssql|databricks|redshift|athena|mysql)).*\.sql$", "sql", []), (r"^(?!.*postgres).*\.md$", "md", [])],
@@ -88,7 +91,10 @@ PROJECTS = {
 DATABASES = {
     "SigNoz/signoz-otel-collector": ["db", "signoz_traces", "signoz_logs", "signoz_metrics", "signoz_metadata", "signoz_meter", "signoz_analytics"],
     "openreplay/openreplay": ["connector_events"], "rudderlabs/rudder-server": ["rudderdb"], "highlight/highlight": [],
+    "mr-karan/logchef": ["otel"],
 }
+# What a project's sessions begin with, behind its databases.
+BEGINNINGS = {"akvorado/akvorado": ["SET allow_suspicious_low_cardinality_types = 1"]}
 
 
 class Snapshot:
