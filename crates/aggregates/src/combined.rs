@@ -305,7 +305,9 @@ impl AggregateUDFImpl for Combined {
         let result = match combinator {
             Combinator::ForEach | Combinator::Resample(..) => ColumnType::Array(Box::new(result)),
             Combinator::Map => match arg_fields.first().map(|field| type_of_field(field)) {
-                Some(ColumnType::Map(key, _)) => ColumnType::Map(key, Box::new(result)),
+                Some(ColumnType::Map(key, _)) => {
+                    ColumnType::Map(Box::new(key.value_type().clone()), Box::new(result))
+                }
                 _ => result,
             },
             _ => result,

@@ -381,7 +381,7 @@ impl<'a> Reader<'a> {
                 if constant.is_empty() {
                     return Err(self.syntax("expected a constant"));
                 }
-                parameters.push(constant.into());
+                parameters.push(StateType::parameter(constant));
                 if !self.take(',') {
                     break;
                 }

@@ -81,7 +81,7 @@ pub fn bound(udaf: &AggregateUDF, args: &mut Vec<Expr>) -> Result<Option<Arc<Agg
     let call = Call {
         kind: *kind,
         function: (*function).into(),
-        parameters: parameters.iter().map(|parameter| (*parameter).into()).collect(),
+        parameters: parameters.iter().map(|parameter| StateType::parameter(parameter)).collect(),
         has_no_arguments: *has_arguments == "0",
     };
     let name = match call.parameters.is_empty() {

@@ -5,9 +5,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt64Array, make_comparator};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt64Array, make_comparator};
 use arrow::compute::{SortOptions, interleave, sort_to_indices, take};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Decimal128Type, Decimal256Type};
 use arrow::row::{RowConverter, SortField};
 use model::ColumnType;
 use model::saturating::u64_of;
@@ -38,6 +38,9 @@ fn summed(value: &ColumnType) -> Option<ColumnType> {
         | ColumnType::UInt32
         | ColumnType::UInt64
         | ColumnType::Bool => Some(ColumnType::UInt64),
+        ColumnType::Decimal { precision, scale } => {
+            Some(ColumnType::Decimal { precision: if *precision > 38 { 76 } else { 38 }, scale: *scale })
+        }
         other if other.is_integer() => Some(ColumnType::Int64),
         _ => None,
     }
@@ -52,20 +55,23 @@ fn is_compared(value: &ColumnType) -> bool {
 }
 
 fn rule(way: Way, args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
-    let value = |value: &ColumnType| match way {
-        Way::Sum => summed(value).ok_or_else(|| illegal(value, parameters.function)),
-        Way::Wrap if summed(value).is_some() => Ok(value.value_type().clone()),
-        Way::Wrap => Err(illegal(value, parameters.function)),
+    let is_map = matches!(args, [ColumnType::Map(..)]);
+    let value = |value: &ColumnType| match (way, value.value_type()) {
+        // Of arrays they stay in their type.
+        (Way::Sum, decimal @ ColumnType::Decimal { .. }) if !is_map => Ok(decimal.clone()),
+        (Way::Sum, _) => summed(value).ok_or_else(|| illegal(value, parameters.function)),
+        (Way::Wrap, plain) if summed(value).is_some() => Ok(plain.clone()),
+        (Way::Wrap, _) => Err(illegal(value, parameters.function)),
         _ if value.is_number() || is_compared(value) => Ok(value.clone()),
         _ => Err(illegal(value, parameters.function)),
     };
     match args {
         [ColumnType::Map(key, of)] if way != Way::Wrap => {
             let of = if of.is_nullable() { value(of)?.nullable() } else { value(of)? };
-            Ok(ColumnType::Map(key.clone(), Box::new(of)))
+            Ok(ColumnType::Map(Box::new(key.value_type().clone()), Box::new(of)))
         }
         [ColumnType::Array(key), rest @ ..] if !rest.is_empty() => {
-            let mut elements = vec![array_of(key.as_ref().clone())];
+            let mut elements = vec![array_of(key.value_type().clone())];
             for list in rest {
                 let ColumnType::Array(of) = list else { return Err(illegal(list, parameters.function)) };
                 elements.push(array_of(value(of)?));
@@ -131,7 +137,6 @@ fn folded(
     keys: usize,
     group: &Group<'_>,
 ) -> Result<(ArrayRef, Vec<bool>), FunctionError> {
-    use arrow::datatypes::ArrowNativeTypeOp;
     let from =
         if values.0.null_count() > 0 { values.1.clone().nullable() } else { values.1.value_type().clone() };
     let target =
@@ -140,28 +145,42 @@ fn folded(
     if is_compared(to) {
         return extremes(way, &column, to, which, keys);
     }
-    with_number!(to.value_type(), T => {
-        let column = column.as_primitive::<T>();
-        let mut out: Vec<Option<<T as arrow::datatypes::ArrowPrimitiveType>::Native>> = vec![None; keys];
-        for (at, key) in which.iter().enumerate().filter(|(at, _)| column.is_valid(*at)) {
-            let value = column.value(at);
-            out[*key] = Some(match (out[*key], way) {
-                (None, _) => value,
-                (Some(sofar), Way::Sum | Way::Wrap) => sofar.add_wrapping(value),
-                (Some(sofar), Way::Min) => if value.is_lt(sofar) { value } else { sofar },
-                (Some(sofar), Way::Max) => if value.is_gt(sofar) { value } else { sofar },
-            });
-        }
-        // A sum that could be NULL and is not stays, whatever it is.
-        let kept = out.iter().map(|value| value.is_some_and(|value| values.1.is_nullable() || !value.is_zero())).collect();
-        // In a map of values that may be NULL a key without any other has NULL.
-        let nothing = match group.call.result_type {
-            ColumnType::Map(_, value) if value.is_nullable() => None,
-            _ => Some(Default::default()),
-        };
-        let made: ArrayRef = Arc::new(out.into_iter().map(|value| value.or(nothing)).collect::<arrow::array::PrimitiveArray<T>>());
-        Ok((made, kept))
-    }, else Err(illegal(to, group.parameters.function)))
+    // In a map of values that may be NULL a key without any other has NULL.
+    let nothing_is_null = matches!(group.call.result_type, ColumnType::Map(_, value) if value.is_nullable());
+    let nulls = (values.1.is_nullable(), nothing_is_null);
+    match column.data_type() {
+        DataType::Decimal128(..) => Ok(numbers::<Decimal128Type>(way, &column, which, keys, nulls)),
+        DataType::Decimal256(..) => Ok(numbers::<Decimal256Type>(way, &column, which, keys, nulls)),
+        _ => with_number!(to.value_type(), T => Ok(numbers::<T>(way, &column, which, keys, nulls)),
+            else Err(illegal(to, group.parameters.function))),
+    }
+}
+
+/// `nulls`: whether values may be NULL, and whether what no key has is NULL.
+fn numbers<T: ArrowPrimitiveType<Native: ArrowNativeTypeOp>>(
+    way: Way,
+    column: &ArrayRef,
+    which: &[usize],
+    keys: usize,
+    nulls: (bool, bool),
+) -> (ArrayRef, Vec<bool>) {
+    let column = column.as_primitive::<T>();
+    let mut out: Vec<Option<T::Native>> = vec![None; keys];
+    for (at, key) in which.iter().enumerate().filter(|(at, _)| column.is_valid(*at)) {
+        let value = column.value(at);
+        out[*key] = Some(match (out[*key], way) {
+            (None, _) => value,
+            (Some(sofar), Way::Sum | Way::Wrap) => sofar.add_wrapping(value),
+            (Some(sofar), Way::Min) if value.is_lt(sofar) => value,
+            (Some(sofar), Way::Max) if value.is_gt(sofar) => value,
+            (Some(sofar), _) => sofar,
+        });
+    }
+    // A sum that could be NULL and is not stays, whatever it is.
+    let kept = out.iter().map(|value| value.is_some_and(|value| nulls.0 || !value.is_zero())).collect();
+    let nothing = (!nulls.1).then(T::Native::default);
+    let made: PrimitiveArray<T> = out.into_iter().map(|value| value.or(nothing)).collect();
+    (Arc::new(made.with_data_type(column.data_type().clone())), kept)
 }
 
 /// The smallest or largest of each key's values, where these are no numbers; all keys stay.
