@@ -11,12 +11,14 @@ use sqlparser::ast::{OrderByExpr, OrderByKind};
 
 use crate::grammar::kept::{index, projection};
 use crate::grammar::ttl::{formatted, items};
+use crate::key_text::{WRITTEN, is_partitioned, key_text, primary_of};
 use crate::parameters::has_parameters;
 use crate::parser::{measured_query, parse_expression, parse_one};
 use crate::printer::formatted::{
     Layout, Page, formatted_expression, formatted_query, write_keys, write_query,
 };
 use crate::reader::head::Head;
+use crate::reader::keys::{ORDER_BY, PARTITION_BY, PRIMARY_KEY};
 use crate::reader::tokens::tokenize;
 use crate::statement::Statement;
 use crate::table_text::{COLUMN_TTL, column_ttl, display_expression};
@@ -295,26 +297,17 @@ pub fn shown_projection(query: &str) -> String {
     page.finished()
 }
 
-/// One expression as it is, several in parentheses, none as `tuple()`.
-fn key_text(expressions: &[std::sync::Arc<str>], def: &TableDef) -> String {
-    let shown: Vec<String> = expressions.iter().map(|stored| display_expression(stored, def)).collect();
-    match shown.as_slice() {
-        [] => "tuple()".to_owned(),
-        [one] => one.clone(),
-        several => format!("({})", several.join(", ")),
-    }
-}
-
 fn is_element(clause: &KeptClause) -> bool {
     matches!(clause.keyword.as_ref(), "INDEX" | "PROJECTION" | "CONSTRAINT" | COLUMN_TTL)
 }
 
 fn is_shown_behind_keys(clause: &KeptClause) -> bool {
-    !is_element(clause) && ![WRITTEN_PRIMARY_KEY, DETACHED_PARTS].contains(&clause.keyword.as_ref())
+    let is_hidden = [WRITTEN_PRIMARY_KEY, DETACHED_PARTS].contains(&clause.keyword.as_ref());
+    !is_element(clause) && !is_hidden && !clause.keyword.starts_with(WRITTEN)
 }
 
 /// The keyword of a clause without text: PRIMARY KEY was written, and is shown where it is all of ORDER BY.
-pub const WRITTEN_PRIMARY_KEY: &str = "PRIMARY KEY";
+pub const WRITTEN_PRIMARY_KEY: &str = PRIMARY_KEY;
 
 /// What ClickHouse shows of a table that has no such setting of its own.
 const GRANULARITY: (&str, &str) = ("index_granularity", "8192");
@@ -331,15 +324,15 @@ fn storage(page: &mut Page, def: &TableDef, engine: &str) {
         page.line();
         page.push(&text);
     };
-    if !def.partition_by.is_empty() {
-        clause(format!("PARTITION BY {}", key_text(&def.partition_by, def)));
+    if is_partitioned(def) {
+        clause(format!("PARTITION BY {}", key_text(PARTITION_BY, &def.partition_by, def)));
     }
     if is_merge_tree {
-        let primary = usize::try_from(def.primary_key_len).unwrap_or(usize::MAX).min(def.order_by.len());
-        if primary < def.order_by.len() || def.kept_text(WRITTEN_PRIMARY_KEY).is_some() {
-            clause(format!("PRIMARY KEY {}", key_text(&def.order_by[..primary], def)));
+        let primary = primary_of(def);
+        if primary.len() < def.order_by.len() || def.kept_text(WRITTEN_PRIMARY_KEY).is_some() {
+            clause(format!("PRIMARY KEY {}", key_text(PRIMARY_KEY, primary, def)));
         }
-        clause(format!("ORDER BY {}", key_text(&def.order_by, def)));
+        clause(format!("ORDER BY {}", key_text(ORDER_BY, &def.order_by, def)));
     }
     for kept in def.kept.iter().filter(|clause| is_shown_behind_keys(clause)) {
         clause(format!("{} {}", kept.keyword, shown_clause(kept)));

@@ -16,6 +16,7 @@ pub mod parser;
 mod parameters;
 pub mod guard;
 pub mod table_text;
+pub mod key_text;
 pub mod create_text;
 pub mod definition;
 pub mod nested;
@@ -27,6 +28,7 @@ pub use create_text::{
 pub use grammar::query::explain_of_query;
 pub use grammar::refresh::refresh_of_text;
 pub use guard::{guard, guard_expression};
+pub use key_text::{WRITTEN, kept_keys, partition_key, primary_key, sorted_by, sorting_key};
 pub use lexer;
 pub use lexer::arriving::{Arrived, arrived};
 pub use lexer::codec_text::shown_codec;

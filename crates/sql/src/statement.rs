@@ -283,6 +283,8 @@ pub struct CreateTable {
     pub order_by: Option<Vec<ast::Expr>>,
     pub primary_key: Option<Vec<ast::Expr>>,
     pub sample_by: Option<ast::Expr>,
+    /// Keys whose text does not follow from their expressions, by their clause.
+    pub written_keys: Vec<(&'static str, ast::Expr)>,
     /// Of an engine whose rows of equal key become one.
     pub mode: Option<WrittenMode>,
     /// `MergeTree(date, key, 8192)`: its arguments, as one tuple. The clauses they stand for are in the other fields.

@@ -14,7 +14,7 @@ use crate::guard::guard_expression;
 use crate::parser::parse_expression;
 use crate::printer::formatted::formatted_expression;
 use crate::printer::printed::printed;
-use crate::reader::head::key_of;
+use crate::reader::keys::key_of;
 use lexer::error::{Result, SqlError};
 
 /// Replaces names of columns by other names; the first that cannot be replaced stops it.

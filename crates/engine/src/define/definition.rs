@@ -17,7 +17,7 @@ use sql::definition::nested::flattened;
 use sql::definition::ttl;
 use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, TableName};
 use tables::checks::check_new;
-use tables::clauses::{TTL, copy_keys, kept, primary_key_length, sampled, without_keys};
+use tables::clauses::{TTL, copy_keys, kept, primary_key_length, without_keys, written_keys};
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
@@ -92,7 +92,7 @@ pub(crate) async fn definition(
         order_by,
         sort_key_version: 1,
         settings: table_settings(execution, create, engine)?,
-        kept: kept(create, engine, sampled(create, &stored_columns)?),
+        kept: kept(create, engine, written_keys(create, &stored_columns)?),
         constraints: Vec::new(),
         comment: create.comment.as_str().into(),
         columns,

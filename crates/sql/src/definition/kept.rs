@@ -10,6 +10,7 @@ use crate::grammar::kept::{index, index_text, projection, projection_text};
 use crate::parser::parse_query;
 use crate::printer::printed::printed;
 use crate::reader::head::Head;
+use crate::reader::keys::bare;
 use crate::reader::tokens::tokenize;
 use crate::statement::{ClausePlace, IndexClause, ProjectionClause};
 use crate::table_text::stored_expr;
@@ -134,7 +135,7 @@ fn position(def: &TableDef, keyword: &str, name: &str) -> Option<usize> {
 /// `None`: there is none any more.
 pub(super) fn set_sample_by(def: &mut TableDef, expression: Option<&Expr>) -> Result<()> {
     if let Some(expression) = expression {
-        let stored = stored_expr(expression, &def.columns)?;
+        let stored = stored_expr(&bare(expression.clone()), &def.columns)?;
         let primary = usize::try_from(def.primary_key_len).unwrap_or(usize::MAX).min(def.order_by.len());
         if !def.order_by[..primary].iter().any(|key| **key == *stored) {
             let message = "the sampling expression must be present in the primary key";

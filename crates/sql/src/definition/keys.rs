@@ -8,6 +8,7 @@ use std::sync::Arc;
 use model::{TableDef, TableEngine};
 use sqlparser::ast::Expr;
 
+use crate::key_text::forget_order;
 use crate::table_text::{display_expression, stored_expr};
 use lexer::error::{Result, SqlError};
 
@@ -45,6 +46,7 @@ pub(super) fn modify_order_by(def: &mut TableDef, key: &[Expr], added_from: u32)
             }
         }
     }
+    forget_order(def);
     if next != def.order_by {
         def.order_by = next;
         def.sort_key_version = def

@@ -7,7 +7,7 @@ use model::table_def::stored_column_name;
 use model::{ColumnDef, ColumnId, ColumnType, ErrorCode, MergeMode, TableDef};
 use sqlparser::ast::Expr;
 
-use crate::reader::head::key_of;
+use crate::reader::keys::key_of;
 use crate::statement::WrittenMode;
 use lexer::error::{Result, SqlError};
 

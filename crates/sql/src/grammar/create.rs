@@ -1,11 +1,13 @@
 //! CREATE DATABASE and CREATE TABLE; the clauses behind the columns come in any order.
 
 use model::{EngineArguments, ErrorCode, TableEngine};
+use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
 use crate::grammar::column::{TableElements, elements};
 use crate::grammar::{collection, engine, function, kept, query, ttl, view};
 use crate::reader::head::Head;
+use crate::reader::keys::{ORDER_BY, PARTITION_BY, PRIMARY_KEY, key_of, written};
 use crate::statement::{Alter, CreateSource, CreateTable, Materialized, Statement, TableName};
 use lexer::error::{Result, SqlError};
 
@@ -144,6 +146,7 @@ fn blank(name: TableName) -> CreateTable {
         sample_by: None,
         mode: None,
         old_syntax: None,
+        written_keys: vec![],
         settings: vec![],
         kept: vec![],
         constraints: vec![],
@@ -159,17 +162,17 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
         engine::read(head, table)?;
     } else if head.words(&["PARTITION", "BY"]) {
         once(head, !table.partition_by.is_empty() || table.unpartitioned, "PARTITION BY")?;
-        table.partition_by = head.key()?;
+        table.partition_by = key(head, PARTITION_BY, &mut table.written_keys)?;
         table.unpartitioned = table.partition_by.is_empty();
     } else if head.words(&["ORDER", "BY"]) {
         once(head, table.order_by.is_some(), "ORDER BY")?;
-        table.order_by = Some(head.key()?);
+        table.order_by = Some(key(head, ORDER_BY, &mut table.written_keys)?);
         if head.peek_word("DESC") || head.peek_word("ASC") {
             return Err(head.refuse("a direction in the ORDER BY of a table"));
         }
     } else if head.words(&["PRIMARY", "KEY"]) {
         once(head, table.primary_key.is_some(), "PRIMARY KEY")?;
-        table.primary_key = Some(head.key()?);
+        table.primary_key = Some(key(head, PRIMARY_KEY, &mut table.written_keys)?);
     } else if head.words(&["SAMPLE", "BY"]) {
         once(head, table.sample_by.is_some(), "SAMPLE BY")?;
         table.sample_by = Some(head.expression()?);
@@ -189,6 +192,13 @@ fn clause(head: &mut Head<'_>, table: &mut CreateTable) -> Result<bool> {
         ));
     }
     Ok(true)
+}
+
+/// A key, and how it was written.
+fn key(head: &mut Head<'_>, clause: &'static str, keys: &mut Vec<(&'static str, Expr)>) -> Result<Vec<Expr>> {
+    let key = head.expression()?;
+    keys.extend(written(clause, &key));
+    Ok(key_of(key))
 }
 
 fn once(head: &Head<'_>, seen: bool, clause: &str) -> Result<()> {

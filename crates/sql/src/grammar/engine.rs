@@ -8,7 +8,8 @@ use sqlparser::tokenizer::Token;
 
 use crate::dialect::text_of;
 use crate::printer::printed::printed;
-use crate::reader::head::{Head, key_of, whole_expression};
+use crate::reader::head::{Head, whole_expression};
+use crate::reader::keys::{self, ORDER_BY, PRIMARY_KEY, key_of};
 use crate::statement::{CreateSource, CreateTable, WrittenMode};
 use crate::tables::functions::arguments_of_text;
 use crate::tables::servers::CLUSTER;
@@ -344,6 +345,9 @@ fn check_keys(table: &mut CreateTable) -> Result<()> {
     if table.order_by.is_none() && !matches!(table.source, CreateSource::Table(_)) {
         // The key that is written serves as both; without any rows keep their insertion order, if that is wanted.
         table.order_by = table.primary_key.clone();
+        let primary = table.written_keys.iter().find(|(clause, _)| *clause == PRIMARY_KEY);
+        let order = primary.map(|(_, key)| (ORDER_BY, key.clone()));
+        table.written_keys.extend(order);
         let of_mode = table.mode.as_ref().filter(|mode| !mode.arguments.is_empty());
         if let (None, Some(mode)) = (&table.order_by, of_mode) {
             let message = format!(
@@ -364,7 +368,7 @@ fn check_keys(table: &mut CreateTable) -> Result<()> {
     if table.sample_by.as_ref().is_some_and(is_of_nothing) {
         return Err(no_sampling());
     }
-    let sample = table.sample_by.as_ref().map(|sample| bare(std::slice::from_ref(sample)));
+    let sample = table.sample_by.as_ref().map(|sample| bare(&[keys::bare(sample.clone())]));
     if let (Some(sample), Some(key)) = (sample, primary.or(order))
         && !sample.iter().all(|part| key.contains(part))
     {

@@ -15,6 +15,7 @@ use crate::dialect::DIALECT;
 use crate::dialect::types::TYPE_PROBLEM;
 use crate::reader::clause_ends::mark_inner_aliases;
 use crate::reader::clauses::carried;
+use crate::reader::keys::key_of;
 use crate::reader::tokens::{for_query, is_word, offset_of, place, refused_join, tokenize};
 use crate::statement::{SettingChange, SettingText, TableName};
 use lexer::depth::{Measure, measure};
@@ -408,18 +409,6 @@ impl<'a> Head<'a> {
 
     pub(crate) fn if_not_exists(&mut self) -> bool {
         self.words(&["IF", "NOT", "EXISTS"])
-    }
-}
-
-/// The expressions of a key that was read as one.
-pub(crate) fn key_of(key: Expr) -> Vec<Expr> {
-    match key {
-        Expr::Tuple(parts) => parts,
-        Expr::Nested(part) => vec![*part],
-        Expr::Function(call) if crate::dialect::name_of(&call).eq_ignore_ascii_case("tuple") => {
-            crate::dialect::plain_args(&call)
-        }
-        other => vec![other],
     }
 }
 

@@ -10,6 +10,7 @@ mod stars;
 pub mod explained;
 pub(crate) mod clause_ends;
 pub mod clauses;
+pub mod keys;
 pub mod head;
 
 #[cfg(test)]

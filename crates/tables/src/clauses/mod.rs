@@ -15,21 +15,24 @@ pub const TTL: &str = "TTL";
 const SAMPLE_BY: &str = "SAMPLE BY";
 
 /// The clauses that are kept as they are written.
-pub fn kept(create: &CreateTable, engine: TableEngine, sampled: Option<KeptClause>) -> Vec<KeptClause> {
+pub fn kept(create: &CreateTable, engine: TableEngine, keys: Vec<KeptClause>) -> Vec<KeptClause> {
     let clause = |(keyword, text): &(String, String)| KeptClause {
         keyword: keyword.as_str().into(),
         text: text.as_str().into(),
     };
     let is_keyed = create.primary_key.is_some() && engine == TableEngine::MergeTree;
     let primary = is_keyed.then(|| KeptClause { keyword: WRITTEN_PRIMARY_KEY.into(), text: "".into() });
-    sampled.into_iter().chain(primary).chain(create.kept.iter().map(clause)).collect()
+    keys.into_iter().chain(primary).chain(create.kept.iter().map(clause)).collect()
 }
 
-/// SAMPLE BY, of columns that there are.
-pub fn sampled(create: &CreateTable, columns: &[ColumnDef]) -> Result<Option<KeptClause>, Error> {
-    let Some(expression) = &create.sample_by else { return Ok(None) };
-    sql::stored_expr(expression, columns)?;
-    Ok(Some(KeptClause { keyword: SAMPLE_BY.into(), text: sql::printed(expression).into() }))
+/// SAMPLE BY, of columns that there are, and the text of keys where it is to be remembered.
+pub fn written_keys(create: &CreateTable, columns: &[ColumnDef]) -> Result<Vec<KeptClause>, Error> {
+    let mut kept = sql::kept_keys(&create.written_keys, columns)?;
+    if let Some(expression) = &create.sample_by {
+        sql::stored_expr(expression, columns)?;
+        kept.insert(0, KeptClause { keyword: SAMPLE_BY.into(), text: sql::printed(expression).into() });
+    }
+    Ok(kept)
 }
 
 /// How many expressions of ORDER BY the primary key has: all of them where it is not written.
@@ -69,10 +72,15 @@ pub fn copy_keys(def: &mut TableDef, create: &CreateTable, like: &TableDef) -> R
         TTL => create.kept.is_empty(),
         SAMPLE_BY => create.sample_by.is_none(),
         WRITTEN_PRIMARY_KEY => create.primary_key.is_none(),
-        _ => true,
+        other => match other.strip_prefix(sql::WRITTEN) {
+            Some(WRITTEN_PRIMARY_KEY) => create.primary_key.is_none(),
+            Some("ORDER BY") => create.order_by.is_none(),
+            Some(_) => create.partition_by.is_empty() && !create.unpartitioned,
+            None => true,
+        },
     };
     def.kept.retain(|clause| is_kept(clause.keyword.as_ref()));
-    let written = kept(create, def.engine, sampled(create, &columns)?);
+    let written = kept(create, def.engine, written_keys(create, &columns)?);
     def.kept.splice(0..0, written);
     // The order in which they are shown.
     def.kept.sort_by_key(|clause| match clause.keyword.as_ref() {

@@ -105,7 +105,7 @@ fn push_column(
         ("default_expression", default_expression.into()),
         ("comment", column.comment.to_string().into()),
         ("is_in_partition_key", uses(&def.partition_by).into()),
-        ("is_in_sorting_key", uses(&def.order_by).into()),
+        ("is_in_sorting_key", uses(&sql::sorted_by(def)).into()),
         ("is_in_primary_key", uses(primary).into()),
         ("compression_codec", codec.into()),
         ("character_octet_length", octets),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use boundary::error::Error;
 use boundary::secrets::redaction::shown_engine;
 use catalog::{Snapshot, TableState};
-use model::{MergeMode, TableDef, TableEngine};
+use model::{TableDef, TableEngine};
 
 use super::{SystemTable, names};
 use crate::context::services::Services;
@@ -131,10 +131,6 @@ fn push_table(
         // Asking would mean a listing.
         _ => None,
     };
-    let keys = |texts: &[Arc<str>]| {
-        texts.iter().map(|text| sql::display_expression(text, def)).collect::<Vec<_>>().join(", ")
-    };
-    let primary = &def.order_by[..def.order_by.len().min(def.primary_key_len as usize)];
     let is_view = matches!(def.engine, TableEngine::View | TableEngine::MaterializedView);
     let (live, removed) = (table.parts().count(), table.outdated().count());
     let is_merge_tree = def.engine == TableEngine::MergeTree;
@@ -160,9 +156,9 @@ fn push_table(
         ("create_table_query", statement.into()),
         ("engine_full", sql::storage_text(def, &engine).into()),
         ("as_select", if is_view { sql::shown_select(&engine, ON_ONE_LINE) } else { String::new() }.into()),
-        ("partition_key", keys(&def.partition_by).into()),
-        ("sorting_key", keys(&sorted_by(def)).into()),
-        ("primary_key", keys(primary).into()),
+        ("partition_key", sql::partition_key(def).into()),
+        ("sorting_key", sql::sorting_key(def).into()),
+        ("primary_key", sql::primary_key(def).into()),
         ("sampling_key", sql::sampling_key(def).into()),
         ("storage_policy", if is_merge_tree { "default" } else { "" }.into()),
         ("total_rows", size.map(|(rows, _)| rows).into()),
@@ -172,17 +168,6 @@ fn push_table(
         ("comment", def.comment.to_string().into()),
         ("has_own_data", (!def.engine.is_external() && !def.engine.is_query()).into()),
     ])
-}
-
-/// ORDER BY, and the version by which rows of a key are told apart.
-fn sorted_by(def: &TableDef) -> Vec<Arc<str>> {
-    let mut key = def.order_by.clone();
-    if let MergeMode::VersionedCollapsing { version, .. } = def.mode
-        && !def.is_in_key(version)
-    {
-        key.push(format!("`{}`", model::table_def::stored_column_name(version)).into());
-    }
-    key
 }
 
 /// (rows, bytes) of parts and of rows in the log.
