@@ -271,6 +271,15 @@ pub(crate) fn aggregates(expr: &Expr) -> bool {
     outside_subqueries(expr, is_aggregate).is_break()
 }
 
+/// Whether GROUP BY ALL has it among its keys: what holds no aggregate and no window.
+pub(crate) fn is_key(lowered: &Expr) -> bool {
+    let has_window = |expr: &Expr| match expr {
+        Expr::Function(call) if call.over.is_some() => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    !aggregates(lowered) && outside_subqueries(lowered, has_window).is_continue()
+}
+
 /// Whether a SELECT names a column so, alone or behind the table `one`, outside of subqueries.
 pub(crate) fn names_column(select: &Select, name: &str) -> bool {
     let is_named = |expr: &Expr| match expr {

@@ -291,6 +291,7 @@ impl Rewriter {
     /// `x IN ((1, 2))` is `x IN (1, 2)`, unless x is a tuple.
     fn in_list(&mut self, expr: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
         let is_tuple = matches!(expr, Expr::Tuple(_));
+        super::tuple_set::check_not_empty(&expr, &list)?;
         let list = match <[Expr; 1]>::try_from(list) {
             Ok([Expr::Tuple(parts)])
                 if !is_tuple || parts.iter().all(|part| matches!(part, Expr::Tuple(_))) =>

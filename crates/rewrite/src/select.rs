@@ -15,7 +15,7 @@ use sqlparser::ast::{
     SetExpr, SetOperator, SetQuantifier, TableFactor, WildcardAdditionalOptions,
 };
 
-use crate::aliases::{Scope, aggregates, names_column, with_expression};
+use crate::aliases::{Scope, aggregates, is_key, names_column, with_expression};
 use crate::distinct::{distinct_first, push_key, with_distinct_on};
 use crate::lower::{nested, operation, with_type};
 use crate::order::{Column, Place, named_with_tables, position};
@@ -328,7 +328,7 @@ impl Rewriter {
                 if columns.iter().any(Option::is_none) {
                     return Err(SqlError::not_implemented("GROUP BY ALL together with *"));
                 }
-                let plain = columns.iter().flatten().filter(|column| !aggregates(&column.lowered));
+                let plain = columns.iter().flatten().filter(|column| is_key(&column.lowered));
                 plain.map(|column| column.lowered.clone()).collect()
             }
             GroupByExpr::Expressions(keys, modifiers) => {

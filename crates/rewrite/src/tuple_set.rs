@@ -14,6 +14,17 @@ use sqlparser::ast::{
 use crate::Rewriter;
 use crate::lower::{nested, not, operation};
 
+/// A tuple of something is looked for among tuples of its size.
+pub(crate) fn check_not_empty(expr: &Expr, list: &[Expr]) -> Result<()> {
+    match expr {
+        Expr::Tuple(parts) if list.is_empty() => {
+            let message = format!("incorrect size of tuple in set: 0 instead of {}", parts.len());
+            Err(SqlError::new(ErrorCode::INCORRECT_ELEMENT_OF_SET, message))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Rewriter {
     /// How many columns a set has; `None` where only a plan tells.
     pub(crate) fn columns_of(set: &SetExpr) -> Option<usize> {

@@ -6,7 +6,7 @@ use sql::dialect::{call, number, text};
 use sql::{Result, SqlError};
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, NamedWindowDefinition, NamedWindowExpr, Value, WindowFrame,
-    WindowFrameBound, WindowSpec, WindowType,
+    WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
 use crate::Rewriter;
@@ -70,9 +70,11 @@ impl Rewriter {
             Some(WindowType::NamedWindow(name)) => self.named_window(&name.value)?,
             None => return Err(SqlError::bad_arguments(format!("function {name}InFrame needs OVER"))),
         };
-        let reaches = match (name, &spec.window_frame) {
-            ("lag", frame) => reaches_back(frame.as_ref()),
-            (_, frame) => reaches_on(frame.as_ref()),
+        let distance = arguments(&function)?.get(1).map_or(Some(1), rows_of);
+        let frame = spec.window_frame.as_ref();
+        let reaches = match name {
+            "lag" => reaches_back(frame) || reaches_by(frame, distance, true),
+            _ => reaches_on(frame) || reaches_by(frame, distance, false),
         };
         if !reaches {
             let frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING";
@@ -167,6 +169,32 @@ fn reaches_back(frame: Option<&WindowFrame>) -> bool {
     let ends = |bound: &WindowFrameBound| matches!(bound, WindowFrameBound::Preceding(_));
     matches!(frame.start_bound, WindowFrameBound::Preceding(None))
         && !frame.end_bound.as_ref().is_some_and(ends)
+}
+
+/// Whether a frame of ROWS goes as far from the current row as the call does: then the row is in it, if there is one.
+fn reaches_by(frame: Option<&WindowFrame>, distance: Option<u64>, back: bool) -> bool {
+    use WindowFrameBound::{CurrentRow, Following, Preceding};
+    let Some(frame) = frame.filter(|frame| frame.units == WindowFrameUnits::Rows) else { return false };
+    let end = frame.end_bound.as_ref().unwrap_or(&CurrentRow);
+    let (other, far) = if back { (end, &frame.start_bound) } else { (&frame.start_bound, end) };
+    let far = match (far, back) {
+        (Preceding(Some(rows)), true) | (Following(Some(rows)), false) => rows_of(rows),
+        _ => None,
+    };
+    // The other end is at the current row or behind it.
+    let holds_row = matches!((other, back), (CurrentRow, _) | (Preceding(_), false) | (Following(_), true));
+    holds_row && far.zip(distance).is_some_and(|(far, distance)| far >= distance)
+}
+
+/// A number of rows that is written.
+fn rows_of(rows: &Expr) -> Option<u64> {
+    match rows {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn reaches_on(frame: Option<&WindowFrame>) -> bool {

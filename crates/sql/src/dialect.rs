@@ -387,16 +387,21 @@ fn tuple_elements(tuple: Expr, dotted: &str) -> Expr {
         .fold(tuple, |tuple, position| call("tupleElement", vec![tuple, number(position)]))
 }
 
-/// `IN` followed by something else than a parenthesis: `IN [1, 2]`, `IN tuple(1, 2)`, `IN table`.
+/// `IN` followed by something else than a list in parentheses: `IN [1, 2]`, `IN tuple(1, 2)`, `IN table`, `IN ()`.
 fn membership(negated: bool, parser: &mut Parser<'_>, left: &Expr) -> Option<Parsed> {
     let operand = usize::from(negated) + 1;
     let in_word =
         matches!(&parser.peek_nth_token_ref(operand - 1).token, Token::Word(word) if is(word, "IN"));
-    if !in_word || matches!(parser.peek_nth_token_ref(operand).token, Token::LParen) {
+    let opens = matches!(parser.peek_nth_token_ref(operand).token, Token::LParen);
+    let is_empty = opens && matches!(parser.peek_nth_token_ref(operand + 1).token, Token::RParen);
+    if !in_word || opens && !is_empty {
         return None;
     }
-    for _ in 0..operand {
+    for _ in 0..operand + if is_empty { 2 } else { 0 } {
         parser.advance_token();
+    }
+    if is_empty {
+        return Some(Ok(Expr::InList { expr: Box::new(left.clone()), list: vec![], negated }));
     }
     let parsed = parser.parse_subexpr(DIALECT.prec_value(Precedence::Between));
     Some(parsed.and_then(|set| {

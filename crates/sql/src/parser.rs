@@ -261,7 +261,7 @@ fn last_clause(tokens: &[TokenWithSpan]) -> Option<usize> {
             }
             _ => {}
         }
-        before = Some(&token.token);
+        before = Some(named_as(before, &token.token));
     }
     found
 }
@@ -299,7 +299,7 @@ fn inner_settings(tokens: &[TokenWithSpan]) -> Option<Range<usize>> {
             }
             _ => {}
         }
-        before = Some(&token.token);
+        before = Some(named_as(before, &token.token));
     }
     None
 }
@@ -321,6 +321,11 @@ fn opens_clause(word: &Token, first: Option<&Token>, second: Option<&Token>) -> 
 }
 
 fn read_clause(source: &str, base: usize, clause: Vec<TokenWithSpan>, output: &mut Output) -> Result<()> {
+/// The token, or what is no word of the grammar: behind a point, as in `db.table`, stands a name.
+fn named_as<'a>(before: Option<&Token>, token: &'a Token) -> &'a Token {
+    if matches!(before, Some(Token::Period)) { &Token::RParen } else { token }
+}
+
     let mut head = Head::new(source, base, clause)?;
     if head.word("SETTINGS") {
         // Clauses are cut from the end: what is read last was written first and wins, as in ClickHouse.

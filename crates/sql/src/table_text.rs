@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use model::table_def::{parse_stored_column_name, stored_column_name};
 use model::{ColumnDef, ErrorCode, TableDef};
-use sqlparser::ast::{Expr, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut};
+use sqlparser::ast::{AccessExpr, Expr, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut};
 
 use crate::guard::guard_expression;
 use crate::parser::parse_expression;
@@ -27,6 +27,30 @@ struct Renaming<F> {
 impl<F> Renaming<F> {
     fn new(rename: F) -> Self {
         Self { rename, lambdas: vec![] }
+    }
+}
+
+impl<F: Fn(&str) -> Option<String>> Renaming<F> {
+    /// `n.a[1]` of a Nested, which the grammar reads as two steps into `n`: the name of the column and one step.
+    fn part(&self, root: &mut Expr, chain: &mut Vec<AccessExpr>) {
+        let Expr::Identifier(name) = &*root else { return };
+        if self.lambdas.iter().flatten().any(|parameter| *parameter == name.value) {
+            return;
+        }
+        let dotted = chain.iter().map_while(|step| match step {
+            AccessExpr::Dot(Expr::Identifier(name)) => Some(name.value.clone()),
+            _ => None,
+        });
+        let mut names: Vec<String> = std::iter::once(name.value.clone()).chain(dotted).collect();
+        while names.len() > 1 {
+            let joined = names.join(".");
+            if (self.rename)(&joined).is_some() {
+                chain.drain(..names.len() - 1);
+                *root = Expr::Identifier(Ident::with_quote('`', joined));
+                return;
+            }
+            names.pop();
+        }
     }
 }
 
@@ -51,6 +75,9 @@ impl<F: Fn(&str) -> Option<String>> VisitorMut for Renaming<F> {
                 }
                 None => ControlFlow::Break(shown),
             };
+        }
+        if let Expr::CompoundFieldAccess { root, access_chain } = expression {
+            self.part(root, access_chain);
         }
         if let Expr::Lambda(lambda) = expression {
             self.lambdas.push(parameters(lambda));
@@ -120,7 +147,10 @@ pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
 
 /// A stored expression for people, as ClickHouse prints it; text that cannot be read is shown as it is.
 pub fn display_expression(stored: &str, def: &TableDef) -> String {
-    over_names(stored, def).map_or_else(|| stored.to_owned(), |expression| formatted_expression(&expression))
+    let Some(mut expression) = over_names(stored, def) else { return stored.to_owned() };
+    // It breaks off nowhere.
+    let _ = expression.visit(&mut Parts);
+    formatted_expression(&expression)
 }
 
 /// The values of a key as texts: those of a tuple, or the one.
@@ -140,11 +170,7 @@ fn over_names(stored: &str, def: &TableDef) -> Option<Expr> {
         Some(column.name.to_string())
     };
     match expression.visit(&mut Renaming::new(find)) {
-        ControlFlow::Continue(()) => {
-            // It breaks off nowhere.
-            let _ = expression.visit(&mut Parts);
-            Some(expression)
-        }
+        ControlFlow::Continue(()) => Some(expression),
         ControlFlow::Break(_) => None,
     }
 }

@@ -74,11 +74,11 @@ pub(crate) fn rows_of(view: &TableDef) -> Result<Query, Error> {
 
 /// The table whose INSERTs a SELECT sees: the leftmost of those it reads.
 pub(crate) fn source_of(query: &Query) -> Result<TableName, Error> {
-    leftmost(query, &[])
+    leftmost(query, &[], false)
 }
 
 /// `around` are the items of WITH that the query may name.
-fn leftmost(query: &Query, around: &[(&str, &Query)]) -> Result<TableName, Error> {
+fn leftmost(query: &Query, around: &[(&str, &Query)], is_inside: bool) -> Result<TableName, Error> {
     let refused = || {
         let message = "a materialized view must read from a table: the leftmost of its SELECT";
         Error::new(ErrorKind::Unsupported, ErrorCode::NOT_IMPLEMENTED, message)
@@ -86,18 +86,23 @@ fn leftmost(query: &Query, around: &[(&str, &Query)]) -> Result<TableName, Error
     let items = query.with.iter().flat_map(|with| &with.cte_tables);
     let items = items.map(|item| (item.alias.name.value.as_str(), item.query.as_ref()));
     let known: Vec<(&str, &Query)> = around.iter().copied().chain(items).collect();
-    let SetExpr::Select(select) = query.body.as_ref() else { return Err(refused()) };
+    let mut body = query.body.as_ref();
+    // Of a UNION inside its first SELECT says it; one of the whole is none that sees an INSERT.
+    while let (SetExpr::SetOperation { left, .. }, true) = (body, is_inside) {
+        body = left.as_ref();
+    }
+    let SetExpr::Select(select) = body else { return Err(refused()) };
     match select.from.first().map(|from| &from.relation) {
         Some(TableFactor::Table { name, args: None, .. }) => {
             let (database, table) = parts_of(name);
             let item = known.iter().rposition(|(item, _)| database.is_none() && *item == table);
             match item {
                 // It knows the items before it.
-                Some(at) => leftmost(known[at].1, &known[..at]),
+                Some(at) => leftmost(known[at].1, &known[..at], true),
                 None => Ok(TableName::new(database, table)),
             }
         }
-        Some(TableFactor::Derived { subquery, .. }) => leftmost(subquery, &known),
+        Some(TableFactor::Derived { subquery, .. }) => leftmost(subquery, &known, true),
         _ => Err(refused()),
     }
 }

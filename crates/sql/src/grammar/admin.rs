@@ -100,6 +100,9 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
     if head.word("DICTIONARY") {
         return drop_dictionary(head);
     }
+    if head.word("WORKLOAD") || head.word("RESOURCE") {
+        return drop_workload(head);
+    }
     if head.word("INDEX") {
         let if_exists = head.if_exists();
         let name = head.name("an index's name")?;
@@ -136,6 +139,17 @@ fn drop_dictionary(head: &mut Head<'_>) -> Result<Statement> {
     if !if_exists {
         let message = format!("dictionary {name} does not exist");
         return Err(SqlError::new(ErrorCode::UNKNOWN_TABLE, message));
+    }
+    Ok(Statement::DropTable { tables: vec![], if_exists })
+}
+
+/// There are none: CREATE of them is refused.
+fn drop_workload(head: &mut Head<'_>) -> Result<Statement> {
+    let if_exists = head.if_exists();
+    let name = head.name("a name")?;
+    head.on_cluster()?;
+    if !if_exists {
+        return Err(SqlError::bad_arguments(format!("workload entity '{name}' does not exist")));
     }
     Ok(Statement::DropTable { tables: vec![], if_exists })
 }

@@ -329,6 +329,7 @@ fn in_list(page: &mut Page, list: &[Expr]) {
         other => other.clone(),
     };
     match list {
+        [] => page.push("tuple()"),
         // Carried so, for `IN [1, 2]` is not `IN ([1, 2])`.
         [Expr::Nested(array)] if matches!(array.as_ref(), Expr::Array(_)) => expression(page, array),
         [one @ Expr::Value(value)] if list_of(&value.value).is_some() => plain_literal(page, one, false),
