@@ -8,7 +8,7 @@ mod staging;
 
 use std::sync::Arc;
 
-use model::{DatabaseId, ExportId, ExportObject, LoadId, PartDescriptor, TableDef, TableId};
+use model::{DatabaseId, ExportId, ExportObject, LoadId, PartDescriptor, TableDef, TableEngine, TableId};
 use thiserror::Error;
 
 use crate::blocks::Replaced;
@@ -318,7 +318,8 @@ fn check_columns(state: &State, def: &TableDef) -> Result<(), RefusedWhy> {
         let table = state.qualified(def.database, &def.name);
         Err(RefusedWhy::Invalid(format!("table \"{table}\" cannot be defined so: {problem}")))
     };
-    if def.columns.is_empty() {
+    // Those of a view with parameters may be found out when it is called.
+    if def.columns.is_empty() && def.engine != TableEngine::View {
         return invalid("it has no columns".to_owned());
     }
     let mut names: Vec<&str> = def.columns.iter().map(|column| column.name.as_ref()).collect();

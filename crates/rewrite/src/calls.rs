@@ -23,6 +23,7 @@ use crate::lower::{nested, not, operation};
 use crate::manner::null_for_empty::null_for_empty;
 use crate::manner::nulls_asked::null_treatment;
 use crate::manner::over_nothing::{has_no_default, makes_array};
+use crate::manner::splits::limited;
 use crate::manner::time_formats::{takes_format, with_minutes};
 use crate::windows::{ROW_NUMBERS, in_frame, row_numbers};
 use aggregates::combined::COMBINED;
@@ -94,6 +95,11 @@ impl Rewriter {
             && let Some(lambda) = self.lambda_of(&args.remove(place))
         {
             return self.with_lambda(name, lambda, (place, args));
+        }
+        if self.manner.splits_keep_rest
+            && let Some(whole) = limited(name, &args, true)?
+        {
+            return self.value(whole);
         }
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), args.as_slice()) {

@@ -38,6 +38,7 @@ use sql::{Query, Result, TableFunctionCall};
 use sqlparser::ast::{self, Expr, SetQuantifier};
 
 use crate::aliases::Scope;
+pub use crate::manner::splits::under_settings;
 pub use crate::manner::{JoinDefault, Manner};
 
 /// What a rewrite may know of the session.

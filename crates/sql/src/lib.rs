@@ -39,6 +39,7 @@ pub use lexer::scan::{Lexeme, is_blank, lexemes, lexemes_at, next_statement};
 pub use parameters::{bind_parameters, default_parameters, has_parameters};
 pub use parser::{
     measured_query, parse, parse_constraint, parse_expression, parse_one, parse_pairs, parse_query,
+    view_settings,
 };
 pub use printer::explained::explained_syntax;
 pub use printer::formatted::{Layout, formatted_expression, formatted_query};
@@ -57,7 +58,7 @@ pub use statement::{
     Materialized, Mutation, NameFilter, NamedParts, Optimize, Outfile, Output, ParsedStatement, Partition,
     PartitionTransfer, PartsChange, PartsChangeKind, ProjectionClause, Query, Refresh, RenamedTable, Retries,
     RowChange, RowCommand, SettingChange, SettingText, Show, Statement, SystemCommand, TableName,
-    TransferKind, ViewCommand, When, WrittenMode,
+    TransferKind, VIEW_SETTINGS, ViewCommand, When, WrittenMode,
 };
 pub use table_text::{column_ttl, display_expression, key_texts, named_expression, stored_expr};
 pub use tables::constant_rows::{constant_column, constant_rows};

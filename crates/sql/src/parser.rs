@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use model::{ErrorCode, TableEngine};
+use model::{ErrorCode, TableDef, TableEngine};
 use sqlparser::ast::Query;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -15,7 +15,7 @@ use crate::reader::head::{Head, whole_expression};
 use crate::reader::tokens::{is_word, tokenize};
 use crate::settings::{SettingDef, SettingEffect, session_settings, table_settings};
 use crate::statement::{
-    ConstraintSpec, CreateTable, Outfile, Output, ParsedStatement, SettingChange, Statement,
+    ConstraintSpec, CreateTable, Outfile, Output, ParsedStatement, SettingChange, Statement, VIEW_SETTINGS,
 };
 use lexer::depth::Measure;
 use lexer::error::{Result, SqlError};
@@ -127,10 +127,13 @@ fn from_tokens<T>(
         if let Statement::CreateTable(create) = &mut statement {
             output.settings.extend(settings_of_statement(create));
         }
-        if matches!(statement, Statement::CreateView(_)) && !output.settings.is_empty() {
-            refuse_view_settings(&output.settings)?;
-            let warning = "SETTINGS of a view's SELECT have no effect: those of who reads it hold";
-            head.warnings.push(warning.to_owned());
+        if let Statement::CreateView(view) = &mut statement {
+            view.settings.clone_from(&output.settings);
+            // What is run by the clock has no other settings.
+            if view.refresh.is_none() && !refuse_view_settings(&view.settings)? {
+                let warning = "SETTINGS of a view's SELECT have no effect: those of who reads it hold";
+                head.warnings.push(warning.to_owned());
+            }
         }
         made(statement, output, head.warnings, head.measure)
     })
@@ -150,18 +153,32 @@ fn settings_of_statement(create: &mut CreateTable) -> Vec<SettingChange> {
     taken
 }
 
-/// Settings of a view's SELECT would hold whenever it is read: those that change an answer are refused.
-fn refuse_view_settings(settings: &[SettingChange]) -> Result<()> {
+/// Settings of a view's SELECT hold whenever it is read: those that change an answer are refused, but for one. Whether all
+/// of them are obeyed.
+fn refuse_view_settings(settings: &[SettingChange]) -> Result<bool> {
+    const OBEYED: &str = "splitby_max_substrings_includes_remaining_string";
     const COSTS: &[&str] = &["max_threads", "max_execution_time", "max_memory_usage", "max_block_size"];
     let changes = |change: &&SettingChange| {
         let effect = session_settings().get(&change.name).map(|known| known.effect);
         let without_effect = matches!(effect, Some(SettingEffect::NoEffect | SettingEffect::Silent));
-        !without_effect && !COSTS.contains(&change.name.as_str())
+        !without_effect && !COSTS.contains(&change.name.as_str()) && change.name != OBEYED
     };
     match settings.iter().find(changes) {
-        None => Ok(()),
+        None => Ok(settings.iter().all(|change| change.name == OBEYED)),
         Some(change) => Err(SqlError::not_implemented(format!("setting {} in a view's SELECT", change.name))),
     }
+}
+
+/// The settings that a view remembers.
+///
+/// # Errors
+/// The text of the clause cannot be read.
+pub fn view_settings(view: &TableDef) -> Result<Vec<SettingChange>> {
+    let Some(text) = view.kept_text(VIEW_SETTINGS) else { return Ok(vec![]) };
+    let mut head = Head::new(text, 0, tokenize(text)?)?;
+    let settings = head.settings()?;
+    head.expect_end()?;
+    Ok(settings)
 }
 
 /// Cuts SETTINGS, FORMAT and INTO OUTFILE off the end; they may come in any order. SETTINGS of the SELECTs inside are
@@ -304,6 +321,11 @@ fn inner_settings(tokens: &[TokenWithSpan]) -> Option<Range<usize>> {
     None
 }
 
+/// The token, or what is no word of the grammar: behind a point, as in `db.table`, stands a name.
+fn named_as<'a>(before: Option<&Token>, token: &'a Token) -> &'a Token {
+    if matches!(before, Some(Token::Period)) { &Token::RParen } else { token }
+}
+
 /// A token after which FORMAT or SETTINGS can not be a name.
 fn ends_clause(before: &Token) -> bool {
     let names_follow = ["SELECT", "AS", "BY", "FROM", "JOIN", "TABLE", "SHOW", "EXISTS", "CHANGED"];
@@ -321,11 +343,6 @@ fn opens_clause(word: &Token, first: Option<&Token>, second: Option<&Token>) -> 
 }
 
 fn read_clause(source: &str, base: usize, clause: Vec<TokenWithSpan>, output: &mut Output) -> Result<()> {
-/// The token, or what is no word of the grammar: behind a point, as in `db.table`, stands a name.
-fn named_as<'a>(before: Option<&Token>, token: &'a Token) -> &'a Token {
-    if matches!(before, Some(Token::Period)) { &Token::RParen } else { token }
-}
-
     let mut head = Head::new(source, base, clause)?;
     if head.word("SETTINGS") {
         // Clauses are cut from the end: what is read last was written first and wins, as in ClickHouse.

@@ -25,7 +25,7 @@ pub use alter::{
     Alter, AlterCommand, ClausePlace, ColumnPlace, ColumnProperty, IndexClause, ProjectionClause,
     RenamedTable,
 };
-pub use create_view::{CreateView, Materialized};
+pub use create_view::{CreateView, Materialized, VIEW_SETTINGS};
 pub use filter::NameFilter;
 pub use mutation::{Mutation, Partition, PartitionTransfer, RowChange, RowCommand, TransferKind};
 pub use parts_change::{NamedParts, PartsChange, PartsChangeKind};

@@ -108,7 +108,11 @@ pub fn shown_engine(def: &TableDef) -> String {
         return format!("{name}{}", mode_arguments(def));
     }
     if matches!(def.engine, TableEngine::View | TableEngine::MaterializedView) {
-        return masked(def.engine_arguments.text());
+        let select = def.engine_arguments.text();
+        return match def.kept_text(sql::VIEW_SETTINGS) {
+            Some(settings) => masked(&format!("{select} SETTINGS {settings}")),
+            None => masked(select),
+        };
     }
     let is_shown_whole = def.engine.is_external() || def.engine.is_query() || def.engine == TableEngine::Join;
     match is_shown_whole {

@@ -41,6 +41,7 @@ pub(crate) fn round(services: &Arc<Services>) -> Result<bool, Error> {
             continue;
         }
         let execution = Execution::of_view(services, snapshot.clone(), &view.def);
+        let execution = execution.with_settings(&sql::view_settings(&view.def)?)?;
         if services.refreshes.begin(view.def.id, &execution.progress) {
             run(services, &execution, view, &refresh, &known);
             return Ok(true);

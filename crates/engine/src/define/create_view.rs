@@ -1,10 +1,12 @@
 //! CREATE VIEW, and CREATE MATERIALIZED VIEW with the table of its own that it may have.
 //!
-//! Invariant: a view is planned before it is there, so that what it reads exists and its columns have names and types.
+//! Invariant: a view is planned before it is there, so that what it reads exists and its columns have names and types; one with
+//! parameters may have no columns until it is called.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use arrow::datatypes::{Schema, SchemaRef};
 use boundary::error::{Error, ErrorKind};
 use catalog::{Op, TableState};
 use datafusion::sql::sqlparser::ast::{TableFactor, Visit, Visitor};
@@ -100,17 +102,19 @@ async fn defined(
     if let Some(existing) = existing {
         expand(execution, &mut select.ast.clone(), &mut Within::view(existing.def.id))?;
     }
-    // Which columns a view has, is decided now.
-    while let Some(chosen) = with_columns(services, execution, &select).await? {
-        select = chosen;
-    }
-    let mut typed = select.clone();
-    sql::default_parameters(&mut typed.ast);
-    let planned = plan(services, execution, &typed, None).await?;
-    let schema = planned.result_schema()?;
+    let schema = match result_of(services, execution, &mut select).await {
+        // What it is over, is there when it is called.
+        Err(error) if create.materialized.is_none() && sql::has_parameters(&select.ast) => {
+            let found_out = "its columns are found out when it is called with its parameters";
+            execution.warn(format!("the SELECT of view {}: {}; {found_out}", create.name, error.message));
+            Arc::new(Schema::empty())
+        }
+        schema => schema?,
+    };
     let found: Vec<(String, ColumnType)> =
         schema.fields().iter().map(|field| (field.name().clone(), from_field(field))).collect();
     let mut def = definition(&services.host, create, (database, &sql::printed_query(&select.ast)), &found)?;
+    def.kept.extend(create.kept_settings());
     for column in &mut def.columns {
         let written = create.columns.iter().find(|spec| spec.name == *column.name);
         column.combined_by = match written.filter(|spec| spec.column_type.is_some()) {
@@ -119,6 +123,20 @@ async fn defined(
         };
     }
     Ok((def, select))
+}
+
+/// The columns of a view's SELECT: which these are, is decided now.
+async fn result_of(
+    services: &Arc<Services>,
+    execution: &Arc<Execution>,
+    select: &mut Query,
+) -> Result<SchemaRef, Error> {
+    while let Some(chosen) = with_columns(services, execution, select).await? {
+        *select = chosen;
+    }
+    let mut typed = select.clone();
+    sql::default_parameters(&mut typed.ast);
+    plan(services, execution, &typed, None).await?.result_schema()
 }
 
 /// Notes which table the view sees, or when its SELECT is run, and which table it fills; `is_given` says that the table is none of
@@ -172,6 +190,7 @@ pub(crate) async fn modify_query(
         materialized: Some(Materialized::To(target.clone())),
         refresh: refresh_of(old).transpose()?,
         is_empty: false,
+        settings: Vec::new(),
     };
     let (mut def, select) = defined(services, execution, &create, old.database, Some(&existing)).await?;
     let is_given = old.kept_text(sql::VIEW_OWN).is_none();

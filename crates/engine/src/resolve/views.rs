@@ -240,9 +240,14 @@ pub(crate) fn select_of(def: &TableDef) -> Result<(ast::Query, Measure), Error> 
         let text = sql::escape::quote_text(&column.column_type.to_string());
         if declared { format!("_CAST({name}, {text}) AS {name}") } else { name }
     };
-    let columns: Vec<String> = def.columns.iter().map(column).collect();
+    let mut columns: Vec<String> = def.columns.iter().map(column).collect();
+    if columns.is_empty() {
+        columns.push("*".to_owned());
+    }
     let text = format!("SELECT {} FROM ({})", columns.join(", "), def.engine_arguments.text());
-    Ok(sql::measured_query(&text)?)
+    let (mut query, measure) = sql::measured_query(&text)?;
+    rewrite::under_settings(&mut query, &sql::view_settings(def)?)?;
+    Ok((query, measure))
 }
 
 /// Refuses what needs rows of its own.

@@ -6,9 +6,12 @@
 pub(crate) mod null_for_empty;
 pub(crate) mod nulls_asked;
 pub(crate) mod over_nothing;
+pub(crate) mod splits;
 pub(crate) mod time_formats;
 
 use sql::Settings;
+
+use splits::SPLITS;
 
 /// See the module.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -40,6 +43,8 @@ pub struct Manner {
     pub locates_in_first: bool,
     /// `%M` in formats of times is the minute (`formatdatetime_parsedatetime_m_is_month_name = 0`).
     pub minutes_by_m: bool,
+    /// The last piece of a split with a limit has what is left ([`SPLITS`]).
+    pub splits_keep_rest: bool,
     /// Tables whose rows replace each other are read with FINAL (`final`).
     pub reads_final: bool,
     /// PREWHERE of such a read is WHERE (`apply_prewhere_after_final`).
@@ -91,6 +96,7 @@ impl Manner {
                 .get_bool("rewrite_count_distinct_if_with_count_distinct_implementation"),
             locates_in_first: !settings.get_bool("function_locate_has_mysql_compatible_argument_order"),
             minutes_by_m: !settings.get_bool("formatdatetime_parsedatetime_m_is_month_name"),
+            splits_keep_rest: settings.get_bool(SPLITS),
             reads_final: settings.get_bool("final"),
             prewhere_after_final: settings.get_bool("apply_prewhere_after_final"),
             row_for_constant_keys: !settings

@@ -64,6 +64,7 @@ pub(crate) fn create(
         materialized,
         refresh,
         is_empty,
+        settings: vec![],
     };
     Ok(Statement::CreateView(Box::new(view)))
 }

@@ -1,6 +1,9 @@
 //! What CREATE VIEW and CREATE MATERIALIZED VIEW say.
 
-use super::{ColumnSpec, CreateTable, Query, Refresh, TableName};
+use lexer::escape::quote_text;
+use model::KeptClause;
+
+use super::{ColumnSpec, CreateTable, Query, Refresh, SettingChange, SettingText, TableName};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateView {
@@ -16,7 +19,26 @@ pub struct CreateView {
     pub refresh: Option<Refresh>,
     /// EMPTY: the first run is not at once.
     pub is_empty: bool,
+    /// SETTINGS of the SELECT.
+    pub settings: Vec<SettingChange>,
 }
+
+impl CreateView {
+    /// By what the view remembers the settings of its SELECT.
+    pub fn kept_settings(&self) -> Option<KeptClause> {
+        let shown = |change: &SettingChange| match &change.value {
+            SettingText::Bare(text) => Some(format!("{} = {text}", change.name)),
+            SettingText::Quoted(text) => Some(format!("{} = {}", change.name, quote_text(text))),
+            SettingText::Default => None,
+        };
+        let shown: Vec<String> = self.settings.iter().filter_map(shown).collect();
+        (!shown.is_empty())
+            .then(|| KeptClause { keyword: VIEW_SETTINGS.into(), text: shown.join(", ").into() })
+    }
+}
+
+/// The clause by which a view remembers the settings of its SELECT.
+pub const VIEW_SETTINGS: &str = "SELECT SETTINGS";
 
 /// Where the rows of a materialized view go.
 #[derive(Clone, PartialEq, Debug)]
