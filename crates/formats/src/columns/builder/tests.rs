@@ -62,7 +62,7 @@ fn errors_carry_code_text_and_type() {
         ),
         ("[abc]", TextForm::Raw, "Array(String)", "26 abc stands without quotes, for type String"),
         ("[1,x]", TextForm::Raw, "Array(Int8)", "130 cannot read \"x\" as Int8"),
-        ("[1", TextForm::Raw, "Array(Int8)", "130 cannot read \"[1\" as Array(Int8)"),
+        ("[1", TextForm::Raw, "Array(Int8)", "27 cannot read \"[1\" as Array(Int8)"),
         (
             "12345678901",
             TextForm::Raw,
