@@ -268,6 +268,7 @@ fn from_plan_message(message: &str) -> Error {
 const PLAN_CODES: &[(&str, ErrorCode)] = &[
     ("Expected LIMIT to be an integer", ErrorCode::INVALID_LIMIT_EXPRESSION),
     ("Expected OFFSET to be an integer", ErrorCode::INVALID_LIMIT_EXPRESSION),
+    ("Invalid qualifier", ErrorCode::UNKNOWN_IDENTIFIER),
     ("LIMIT must be >= 0", ErrorCode::INVALID_LIMIT_EXPRESSION),
     ("subquery should only return one column", ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH),
     ("names given as column alias", ErrorCode::NUMBER_OF_COLUMNS_DOESNT_MATCH),

@@ -99,14 +99,11 @@ fn power(name: &'static str, base: u64) -> ScalarFunction {
             }
             let given = exponents.get(row);
             let exponent = if base == 10 { i64::from(wrap::<i64, i32>(given)) } else { given };
-            Ok(if exponent < 0 {
-                0
-            } else {
-                u32::try_from(exponent)
-                    .ok()
-                    .and_then(|exponent| base.checked_pow(exponent))
-                    .unwrap_or(u64::MAX)
-            })
+            if exponent < 0 {
+                return Ok(0);
+            }
+            let power = u32::try_from(exponent).ok().and_then(|exponent| base.checked_pow(exponent));
+            Ok(power.unwrap_or(u64::MAX))
         })
     })
 }

@@ -28,9 +28,13 @@ impl Caster {
             from if from.is_number() || from.enum_values().is_some() || *from == ColumnType::Bool => {
                 let wide = self.step(column.array, from, &ColumnType::Int64)?;
                 let wide = wide.as_primitive::<arrow::datatypes::Int64Type>();
-                self.try_map(column, wide, |number| {
-                    let named = i16::try_from(number).ok().filter(|number| values.name(*number).is_some());
-                    named.ok_or(Problem::EnumNumber)
+                let most = if matches!(column.to, ColumnType::Enum8(_)) { 127 } else { i16::MAX };
+                // A UInt64 beyond Int64 has come out below 0.
+                let least = if *from == ColumnType::UInt64 { 0 } else { -most - 1 };
+                self.try_map(column, wide, |number| match i16::try_from(number) {
+                    Ok(number) if number >= least && values.name(number).is_some() => Ok(number),
+                    Ok(number) if (least..=most).contains(&number) => Err(Problem::EnumNumber),
+                    _ => Err(Problem::EnumRange),
                 })?
             }
             _ => return Err(column.unsupported()),
