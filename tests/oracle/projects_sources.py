@@ -82,7 +82,6 @@ PROJECTS = {
     "akvorado/akvorado": [(r"^orchestrator/clickhouse/testdata/states/013\.csv$", "csv", [])],
     "go-faster/oteldb": [(r"^internal/(ddl|chstorage)/_golden/.*\.sql$", "sql", []), (r"^internal/chstorage/chsql/_golden/.*\.sql$", "sql", [])],
     "lomik/graphite-clickhouse": [(r"^(autocomplete|find|finder|index|prometheus|render|tagger)/.*\.go$", "go", []), (r"^doc/.*\.md$", "md", [])],
-    "chdb-io/chdb-node": [(r"^test/v3/(?!.*(connect|remote)).*\.test\.ts$", "js", []), (r"^(README|AGENTS)\.md$", "md", [])],
     "PostHog/HouseWatch": [(r"^housewatch/.*\.py$", "py", [])],
     "ClickHouse/ClickBench": [(r"^clickhouse/create(-tuned)?\.sql$", "sql", []), (r"^clickhouse/queries.*\.sql$", "lines", []), (r"^versions/.*\.sql$", "lines", [])],
     "ClickHouse/examples": [(r"^(?!.*(postgres|snowflake|bigquery|mssql|databricks|redshift|athena|mysql)).*\.sql$", "sql", []), (r"^(?!.*postgres).*\.md$", "md", [])],
