@@ -21,7 +21,7 @@ fn boundary(locals: &Locals, row: usize, unit: Unit) -> i64 {
         // Days are counted from a Monday, and cut towards it on both sides, as in ClickHouse.
         Unit::Week => (i64::from(locals.day(row)) + 3) / 7,
         Unit::Day => i64::from(locals.day(row)),
-        Unit::Hour => locals.hour_number(row),
+        Unit::Hour => locals.stable_hour_number(row),
         Unit::Minute => locals.epoch(row).div_euclid(60),
         Unit::Second => locals.epoch(row),
         below => locals.ticks_at(row, below.digits()),

@@ -109,11 +109,15 @@ impl Locals {
     /// Hours since the epoch. Those of zones that are not whole hours off start as they did at the epoch, and count
     /// from a day before it, as in ClickHouse.
     pub(super) fn hour_number(&self, row: usize) -> i64 {
-        let epoch = self.epoch(row);
-        if self.zone.has_whole_hours() {
-            return epoch.div_euclid(3600);
+        match self.zone.has_whole_hours() {
+            true => self.epoch(row).div_euclid(3600),
+            false => self.stable_hour_number(row),
         }
-        (epoch + SECONDS_PER_DAY - self.zone.offset_at(0)).div_euclid(3600)
+    }
+
+    /// As those of zones that are not whole hours off, of every zone: what dateDiff counts in ClickHouse.
+    pub(super) fn stable_hour_number(&self, row: usize) -> i64 {
+        (self.epoch(row) + SECONDS_PER_DAY - self.zone.offset_at(0)).div_euclid(3600)
     }
 
     /// Wall-clock day.
