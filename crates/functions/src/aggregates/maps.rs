@@ -54,6 +54,12 @@ fn is_compared(value: &ColumnType) -> bool {
     is_time || value.is_string() || matches!(value, Array(_) | Tuple(_) | Decimal { .. } | Uuid)
 }
 
+/// The type without a dictionary.
+fn plain(key: &ColumnType) -> ColumnType {
+    let value = key.value_type().clone();
+    if key.is_nullable() { value.nullable() } else { value }
+}
+
 fn rule(way: Way, args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
     let is_map = matches!(args, [ColumnType::Map(..)]);
     let value = |value: &ColumnType| match (way, value.value_type()) {
@@ -71,7 +77,7 @@ fn rule(way: Way, args: &[ColumnType], parameters: Parameters<'_>) -> Result<Col
             Ok(ColumnType::Map(Box::new(key.value_type().clone()), Box::new(of)))
         }
         [ColumnType::Array(key), rest @ ..] if !rest.is_empty() => {
-            let mut elements = vec![array_of(key.value_type().clone())];
+            let mut elements = vec![array_of(plain(key))];
             for list in rest {
                 let ColumnType::Array(of) = list else { return Err(illegal(list, parameters.function)) };
                 elements.push(array_of(value(of)?));
@@ -142,7 +148,7 @@ fn folded(
     let target =
         if values.0.null_count() > 0 { to.value_type().clone().nullable() } else { to.value_type().clone() };
     let column = group.call.caster(CastMode::Strict).column(&values.0, &from, &target)?;
-    if is_compared(to) {
+    if is_compared(to) && !matches!(to.value_type(), ColumnType::Decimal { .. }) {
         return extremes(way, &column, to, which, keys);
     }
     // In a map of values that may be NULL a key without any other has NULL.

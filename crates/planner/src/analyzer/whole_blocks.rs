@@ -80,6 +80,17 @@ fn over_sorted(sort: &Sort, seeing: &Projection) -> Result<Option<LogicalPlan>> 
 
 /// A limit of what [`over_sorted`] made goes below it: rows that it leaves out are not looked at.
 fn limited(limit: &Limit) -> Result<Option<LogicalPlan>> {
+    // What only the order needs is left out above.
+    if let LogicalPlan::Projection(shown) = limit.input.as_ref()
+        && matches!(shown.input.as_ref(), LogicalPlan::Sort(_))
+        && shown.expr.iter().all(|expr| matches!(expr, Expr::Column(_)))
+    {
+        let below = Limit { input: Arc::clone(&shown.input), ..limit.clone() };
+        let Some(below) = limited(&below)? else { return Ok(None) };
+        let (exprs, schema) = (shown.expr.clone(), Arc::clone(&shown.schema));
+        let shown = Projection::try_new_with_schema(exprs, Arc::new(below), schema)?;
+        return Ok(Some(LogicalPlan::Projection(shown)));
+    }
     let LogicalPlan::Sort(sort) = limit.input.as_ref() else { return Ok(None) };
     let LogicalPlan::Projection(seeing) = sort.input.as_ref() else { return Ok(None) };
     let LogicalPlan::Sort(first) = seeing.input.as_ref() else { return Ok(None) };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use boundary::error::Error;
 use boundary::secrets::redaction::shown_engine;
 use catalog::{Snapshot, TableState};
-use model::{TableDef, TableEngine};
+use model::TableEngine;
 
 use super::{SystemTable, names};
 use crate::context::services::Services;
