@@ -18,6 +18,7 @@ pub(crate) mod timing;
 mod bars;
 mod listed_keys;
 mod histogram;
+mod spans;
 
 use std::sync::LazyLock;
 
@@ -37,6 +38,7 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(bars::functions());
     all.extend(listed_keys::functions());
     all.extend(histogram::functions());
+    all.extend(spans::functions());
     all
 });
 

@@ -1,6 +1,6 @@
 //! A table of cases: what is refused, and with which words.
 
-use model::{BlockRange, ColumnType, Label, PartId, SealedPart, Seq, StagedUnit, TxnId};
+use model::{BlockRange, ColumnType, Label, PartId, SealedPart, Seq, StagedUnit, TableEngine, TxnId};
 
 use super::*;
 use crate::generated::{column, inline_rows, part, sealed, stage_open, table_def};
@@ -45,7 +45,7 @@ fn altered(change: impl FnOnce(&mut TableDef)) -> Op {
 /// Seq 1: database `db`, tables `default.t` and `default.m`; 2: parts of blocks 1, 2, 3 in `t`; 3: an inline statement.
 fn start() -> State {
     let mut memory = table_def(table_id(2), "m");
-    memory.engine = model::TableEngine::Memory;
+    memory.engine = TableEngine::Memory;
     let create = vec![
         Op::CreateDatabase { id: database_id(9), name: "db".into() },
         Op::CreateTable(table_def(table_id(1), "t")),

@@ -2,14 +2,13 @@
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use model::{ColumnType, raw_text};
+use model::{ColumnType, raw_text, value::print};
 
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
 use crate::kind::HeaderRows;
 use crate::settings::FormatSettings;
-use model::value::print;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Syntax {

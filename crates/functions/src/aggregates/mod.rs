@@ -11,7 +11,6 @@ mod series;
 mod statistics;
 mod quantiles;
 mod determined;
-mod spans;
 
 use std::sync::LazyLock;
 
@@ -26,7 +25,6 @@ static ALL: LazyLock<Vec<AggregateFunction>> = LazyLock::new(|| {
     all.extend(statistics::functions());
     all.extend(quantiles::functions());
     all.extend(determined::functions());
-    all.extend(spans::functions());
     all
 });
 

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
     Aggregate, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, lit, not, when,
 };
 
-use crate::coercion::in_subquery::{refuse_nothing, refuse_other_width};
+use crate::coercion::in_subquery::refuse_other_width;
 use crate::scalar::adapter::call;
 
 /// The plan without IN of subqueries in what a SELECT computes.
@@ -154,9 +154,7 @@ fn found(set: InSubquery, input: &mut LogicalPlan) -> Result<Expr> {
         return Ok(lit(false));
     };
     if let (Some(parts), Some(of_set)) = (parts_of(&expr), elements.schema().fields().first()) {
-        let of_set = type_of_field(of_set);
-        refuse_other_width(parts.len(), of_set.value_type())?;
-        refuse_nothing(parts, input.schema(), &element, of_set.value_type())?;
+        refuse_other_width(parts.len(), type_of_field(of_set).value_type())?;
     }
     let conditions = equal(expr.as_ref().clone(), Expr::Column(element))?;
     let may_be_null = expr.nullable(input.schema())?;

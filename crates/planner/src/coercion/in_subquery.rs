@@ -246,23 +246,6 @@ fn present_type(found: &ColumnType, wanted: &ColumnType) -> Result<Option<Column
     Ok(Some(if is_bare { wanted.clone() } else { found.value_type().clone() }))
 }
 
-/// Refuses a tuple that is written out among tuples with but NULL where it has a value.
-pub(crate) fn refuse_nothing(
-    parts: &[Expr],
-    schema: &DFSchema,
-    set: &Column,
-    of_set: &ColumnType,
-) -> Result<()> {
-    let ColumnType::Tuple(elements) = of_set else { return Ok(()) };
-    if set.name.contains(OF_COLUMNS) {
-        return Ok(());
-    }
-    for (part, element) in parts.iter().zip(elements) {
-        present_type(&type_of(part, schema)?, &element.column_type)?;
-    }
-    Ok(())
-}
-
 /// Refuses a tuple in a set of other values, and another value in a set of tuples.
 fn refuse_other_widths(left: &ColumnType, set: &ColumnType) -> Result<()> {
     width_of(left).map_or(Ok(()), |left| refuse_other_width(left, set))

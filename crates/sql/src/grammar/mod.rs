@@ -13,6 +13,7 @@ pub(crate) mod refresh;
 pub(crate) mod view;
 pub(crate) mod detach;
 pub(crate) mod function;
+mod kill;
 pub(crate) mod admin;
 pub(crate) mod mutation;
 pub(crate) mod parts;

@@ -7,21 +7,21 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
 use arrow::compute::take;
 use arrow::datatypes::UInt64Type;
+use functions::aggregates::{AggregateFunction, Group, Parameters, illegal};
+use functions::{FunctionError, default_array};
 use model::ColumnType;
 use model::saturating::u64_of;
-
-use super::function::{AggregateFunction, Group, Parameters, illegal};
-use crate::cast::default_array;
-use crate::columns::number::wrap;
-use crate::error::FunctionError;
-use crate::kernel::types::is_float;
 
 /// An end of an interval, in an order that is that of the values.
 type Key = i128;
 
+fn is_float(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::Float32 | ColumnType::Float64)
+}
+
 /// Floats as keys: the order of their bits is that of the numbers, once those below zero are turned.
 fn key_of_float(value: f64) -> Option<Key> {
-    let bits = wrap::<u64, i64>((value + 0.0).to_bits());
+    let bits = (value + 0.0).to_bits().cast_signed();
     let ordered = if bits < 0 { bits ^ i64::MAX } else { bits };
     (!value.is_nan()).then(|| Key::from(ordered))
 }
@@ -95,6 +95,12 @@ fn united<T: PartialOrd + Copy>(spans: impl Iterator<Item = (T, T)>) -> Vec<(T, 
     out
 }
 
+/// The number that a Float32 widened to it was.
+#[expect(clippy::cast_possible_truncation, reason = "nothing is cut: it was one")]
+fn single(value: f64) -> f32 {
+    value as f32
+}
+
 fn lengths(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
     let element = &group.call.arg(0)?.column_type;
     if is_float(element) {
@@ -103,7 +109,7 @@ fn lengths(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
         let is_single = *element == ColumnType::Float32;
         let length = |(start, end): (f64, f64)| match is_single {
             // A difference of Float32 is one.
-            true => f64::from(wrap::<f64, f32>(end - start)),
+            true => f64::from(single(end) - single(start)),
             false => end - start,
         };
         let is_known = spans.clone().all(|(start, end)| !start.is_nan() && !end.is_nan());
