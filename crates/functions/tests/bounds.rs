@@ -89,7 +89,7 @@ fn what_makes_much_of_little_asks_first() {
         ("base64Encode", vec![Text("x", 40_000_000)]),
         ("upper", vec![Text("x", 40_000_000)]),
         ("encodeURLComponent", vec![Text("%", 20_000_000)]),
-        ("range", vec![Number(4_000_000)]),
+        ("range", vec![Number(10_000_000)]),
         ("arrayResize", vec![List(1), Number(4_000_000)]),
         ("arrayWithConstant", vec![Number(4_000_000), Number(1)]),
         ("arrayWithConstant", vec![Number(4_000_000), Text("abc", 1)]),
