@@ -169,7 +169,7 @@ fn tolerant(kind: FormatKind, structure: &[(&str, &str)], text: &str, step: usiz
 #[test]
 fn bad_rows_are_skipped_to_their_end() {
     let ab = &[("a", "Int32"), ("b", "String")][..];
-    let nested = &[("s", "String"), ("l", "Array(Int32)"), ("t", "Tuple(x Int8, y Array(String))")][..];
+    let nested = &[("s", "String"), ("l", "Array(Int32)"), ("t", "Tuple(Int8, Array(String))")][..];
     for (kind, structure, text, rows, bad) in [
         (FormatKind::Csv, ab, "1,x\nq,y\n3,z\n", "[1,\"x\"][3,\"z\"]", &["2 4 a 27 q,y"][..]),
         (
@@ -204,8 +204,8 @@ fn bad_rows_are_skipped_to_their_end() {
             FormatKind::JsonCompactEachRow,
             nested,
             "[\"a long text of many bytes\",[1],[1,[\"x\"]]]\n[\"b\",[1,\"q\"],[1,[]]]\n[\"c\",[2,3],[4,[\"y\",\"z\"]]]\n[\"d\",[5],[300,[]]]",
-            "[\"a long text of many bytes\",[1],{\"x\":1,\"y\":[\"x\"]}][\"c\",[2,3],{\"x\":4,\"y\":[\"y\",\"z\"]}]",
-            &["2 49 l 130 [\"b\",[1,\"q\"],[1,[]]]", "4 100 t 69 [\"d\",[5],[300,[]]]"],
+            "[\"a long text of many bytes\",[1],[1,[\"x\"]]][\"c\",[2,3],[4,[\"y\",\"z\"]]]",
+            &["2 49 l 27 [\"b\",[1,\"q\"],[1,[]]]", "4 100 t 69 [\"d\",[5],[300,[]]]"],
         ),
     ] {
         for step in [1, 7, 1000] {

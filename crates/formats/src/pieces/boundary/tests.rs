@@ -169,7 +169,7 @@ proptest! {
     ) {
         let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
         let objects: String =
-            rows.iter().map(|text| format!("{{\"a\":\"{}\",\"c\":[x\"]\"]}}{gap}", escaped(text))).collect();
+            rows.iter().map(|text| format!("{{\"a\":\"{}\",\"c\":[1,\"]\"]}}{gap}", escaped(text))).collect();
         let mut whole = Vec::new();
         let kind = FormatKind::JsonEachRow;
         reader(kind, &ReaderStart::File).read(objects.as_bytes(), true, &mut whole).unwrap();
