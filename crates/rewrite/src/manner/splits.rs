@@ -125,7 +125,7 @@ mod tests {
         let shown = |text: &str, keeps_rest: bool| {
             let Expr::Function(function) = sql::parse_expression(text).unwrap() else { return String::new() };
             match limited(&name_of(&function), &plain_args(&function), keeps_rest) {
-                Ok(whole) => whole.map_or("as it is".to_owned(), |whole| whole.to_string()),
+                Ok(whole) => whole.map_or("as it is".to_owned(), |whole| whole.to_string().replace('`', "")),
                 Err(error) => error.message,
             }
         };
