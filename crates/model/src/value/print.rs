@@ -181,7 +181,7 @@ pub struct Moment {
 impl Moment {
     /// Leaves out zeros at the end of the fraction, so that none, three, six or nine digits are left.
     pub fn cut(&mut self) {
-        while self.precision % 3 != 0 {
+        while !self.precision.is_multiple_of(3) {
             self.part *= 10;
             self.precision += 1;
         }

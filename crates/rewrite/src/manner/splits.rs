@@ -39,14 +39,14 @@ pub(crate) fn limited(name: &str, args: &[Expr], keeps_rest: bool) -> Result<Opt
     if most <= 0 {
         return Ok(Some(pieces));
     }
-    let begin = |most: i64| call("arraySlice", vec![pieces.clone(), number("1"), number(&most.to_string())]);
+    let begin = |most: i64| call("arraySlice", vec![pieces.clone(), number("1"), number(most.to_string())]);
     if !keeps_rest {
         return Ok(Some(begin(most)));
     }
     let (true, Some(separator)) = (matches!(name, "splitByChar" | "splitByString"), args.first()) else {
         return Err(refused("and a limit"));
     };
-    let most_text = number(&most.to_string());
+    let most_text = number(most.to_string());
     let rest = call("arraySlice", vec![pieces.clone(), most_text.clone()]);
     let rest = call("arrayStringConcat", vec![rest, separator.clone()]);
     let joined = call("arrayConcat", vec![begin(most - 1), call("array", vec![rest])]);
