@@ -26,7 +26,7 @@ impl FunctionError {
     }
 
     /// A value of the right type that the function does not accept.
-    pub fn bad_argument(message: impl Into<String>) -> Self {
+    pub(crate) fn bad_argument(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::BAD_ARGUMENTS, message)
     }
 }

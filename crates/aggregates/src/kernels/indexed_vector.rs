@@ -27,6 +27,7 @@ use model::type_name::quoted_text;
 use model::{ColumnType, ErrorCode, StateType};
 
 use super::bitmap::{bits, bytes_of, column_of};
+use super::numbers::is_float;
 use crate::bytes::{decode, encode};
 use crate::typing::internal;
 
@@ -45,10 +46,6 @@ pub(crate) struct Shape {
     whole_bits: u32,
     fraction_bits: u32,
     state: StateType,
-}
-
-fn is_float(column_type: &ColumnType) -> bool {
-    matches!(column_type, ColumnType::Float32 | ColumnType::Float64)
 }
 
 fn fail<T>(code: ErrorCode, message: String) -> Result<T, FunctionError> {

@@ -16,6 +16,10 @@ pub(super) fn bad(message: impl Into<String>) -> FunctionError {
     FunctionError::new(ErrorCode::BAD_ARGUMENTS, message)
 }
 
+pub(super) fn is_float(column_type: &ColumnType) -> bool {
+    matches!(column_type, ColumnType::Float32 | ColumnType::Float64)
+}
+
 /// An argument as floats.
 pub(super) fn floats(group: &Group<'_>, index: usize) -> Result<Vec<f64>, FunctionError> {
     let arg = &group.call.args[index];

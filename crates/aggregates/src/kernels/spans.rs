@@ -6,18 +6,16 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
 use arrow::compute::take;
-use arrow::datatypes::UInt64Type;
+use arrow::datatypes::{Int64Type, UInt64Type};
 use functions::aggregates::{AggregateFunction, Group, Parameters, illegal};
-use functions::{FunctionError, default_array};
+use functions::{CastMode, FunctionError, cast_column, default_array};
 use model::ColumnType;
 use model::saturating::u64_of;
 
+use super::numbers::{bad, floats, is_float};
+
 /// An end of an interval, in an order that is that of the values.
 type Key = i128;
-
-fn is_float(column_type: &ColumnType) -> bool {
-    matches!(column_type, ColumnType::Float32 | ColumnType::Float64)
-}
 
 /// Floats as keys: the order of their bits is that of the numbers, once those below zero are turned.
 fn key_of_float(value: f64) -> Option<Key> {
@@ -27,22 +25,18 @@ fn key_of_float(value: f64) -> Option<Key> {
 }
 
 fn keys(group: &Group<'_>, index: usize) -> Result<Vec<Option<Key>>, FunctionError> {
-    let rows = 0..group.call.rows;
-    match &group.call.arg(index)?.column_type {
-        float if is_float(float) => {
-            let values = group.call.floats(index)?;
-            Ok(rows.map(|row| key_of_float(values.get(row))).collect())
-        }
-        ColumnType::UInt64 => {
-            let values = group.call.converted(index, &ColumnType::UInt64)?;
-            let values = values.as_primitive::<UInt64Type>();
-            Ok(rows.map(|row| Some(Key::from(values.value(row)))).collect())
-        }
-        _ => {
-            let values = group.call.ints(index)?;
-            Ok(rows.map(|row| Some(Key::from(values.get(row)))).collect())
-        }
+    let arg = &group.call.args[index];
+    if is_float(&arg.column_type) {
+        return Ok(floats(group, index)?.into_iter().map(key_of_float).collect());
     }
+    let to = if arg.column_type == ColumnType::UInt64 { ColumnType::UInt64 } else { ColumnType::Int64 };
+    let column = cast_column(&arg.array, &arg.column_type, &to, CastMode::Strict)?;
+    Ok(match column.as_primitive_opt::<UInt64Type>() {
+        Some(values) => values.values().iter().map(|value| Some(Key::from(*value))).collect(),
+        None => {
+            column.as_primitive::<Int64Type>().values().iter().map(|value| Some(Key::from(*value))).collect()
+        }
+    })
 }
 
 /// Most intervals that are open at once, and the row of which the start opens the last of them first.
@@ -68,12 +62,12 @@ fn of_numbers(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnT
     match args {
         [start, end] if start == end && fits(start) => Ok(start.clone()),
         [start, end] => Err(illegal(if fits(start) { end } else { start }, parameters.function)),
-        _ => Err(FunctionError::bad_argument("a start and an end are needed")),
+        _ => Err(bad("a start and an end are needed")),
     }
 }
 
 fn lengths_type(args: &[ColumnType], parameters: Parameters<'_>) -> Result<ColumnType, FunctionError> {
-    let [start, end] = args else { return Err(FunctionError::bad_argument("a start and an end are needed")) };
+    let [start, end] = args else { return Err(bad("a start and an end are needed")) };
     let is_other = matches!(start, ColumnType::Date | ColumnType::DateTime { .. } | ColumnType::Bool);
     if start != end || !start.is_integer() && !is_float(start) && !is_other {
         return Err(illegal(if start == end { start } else { end }, parameters.function));
@@ -102,10 +96,10 @@ fn single(value: f64) -> f32 {
 }
 
 fn lengths(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
-    let element = &group.call.arg(0)?.column_type;
+    let element = &group.call.args[0].column_type;
     if is_float(element) {
-        let (starts, ends) = (group.call.floats(0)?, group.call.floats(1)?);
-        let spans = (0..group.call.rows).map(|row| (starts.get(row), ends.get(row)));
+        let (starts, ends) = (floats(group, 0)?, floats(group, 1)?);
+        let spans = starts.into_iter().zip(ends);
         let is_single = *element == ColumnType::Float32;
         let length = |(start, end): (f64, f64)| match is_single {
             // A difference of Float32 is one.
@@ -136,7 +130,7 @@ pub(super) fn functions() -> Vec<AggregateFunction> {
             "maxIntersections(opened, closed)",
         ),
         AggregateFunction::new("maxIntersectionsPosition", 2..=2, of_numbers, |group| {
-            let start = group.call.arg(0)?;
+            let start = &group.call.args[0];
             match most_open(group)?.1 {
                 Some(row) => Ok(take(&start.array, &UInt64Array::from(vec![u64_of(row)]), None)?),
                 None => Ok(default_array(&start.column_type, 1)),

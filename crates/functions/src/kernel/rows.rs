@@ -43,14 +43,13 @@ impl Texts {
 }
 
 /// A number argument, as one Arrow type.
-pub struct Numbers<T: ArrowPrimitiveType> {
+pub(crate) struct Numbers<T: ArrowPrimitiveType> {
     pub(crate) array: PrimitiveArray<T>,
     pub(crate) is_constant: bool,
 }
 
 impl<T: ArrowPrimitiveType> Numbers<T> {
-    /// The number of a row.
-    pub fn get(&self, row: usize) -> T::Native {
+    pub(crate) fn get(&self, row: usize) -> T::Native {
         self.array.value(if self.is_constant { 0 } else { row })
     }
 }
@@ -78,10 +77,7 @@ impl Call<'_> {
     }
 
     /// The argument converted to a type, NULLs kept, still one row if it is constant.
-    ///
-    /// # Errors
-    /// A value is none of the type.
-    pub fn converted(&self, index: usize, to: &ColumnType) -> Result<ArrayRef, FunctionError> {
+    pub(crate) fn converted(&self, index: usize, to: &ColumnType) -> Result<ArrayRef, FunctionError> {
         let arg = self.arg(index)?;
         let nullable = to.clone().nullable();
         let from = match arg.array.logical_null_count() {
@@ -92,11 +88,7 @@ impl Call<'_> {
         Ok(self.caster(CastMode::Strict).column(&arg.array, &from, target)?)
     }
 
-    /// An argument.
-    ///
-    /// # Errors
-    /// There are not so many.
-    pub fn arg(&self, index: usize) -> Result<&Arg, FunctionError> {
+    pub(crate) fn arg(&self, index: usize) -> Result<&Arg, FunctionError> {
         self.args
             .get(index)
             .ok_or_else(|| FunctionError::bad_argument(format!("argument {} is missing", index + 1)))
@@ -124,20 +116,12 @@ impl Call<'_> {
         Ok(Texts { array, is_constant: arg.is_constant })
     }
 
-    /// An argument as Int64.
-    ///
-    /// # Errors
-    /// A value is none of it.
-    pub fn ints(&self, index: usize) -> Result<Numbers<Int64Type>, FunctionError> {
+    pub(crate) fn ints(&self, index: usize) -> Result<Numbers<Int64Type>, FunctionError> {
         let array: Int64Array = self.converted(index, &ColumnType::Int64)?.as_primitive().clone();
         Ok(Numbers { array, is_constant: self.arg(index)?.is_constant })
     }
 
-    /// An argument as Float64.
-    ///
-    /// # Errors
-    /// A value is none of it.
-    pub fn floats(&self, index: usize) -> Result<Numbers<Float64Type>, FunctionError> {
+    pub(crate) fn floats(&self, index: usize) -> Result<Numbers<Float64Type>, FunctionError> {
         let array: Float64Array = self.converted(index, &ColumnType::Float64)?.as_primitive().clone();
         Ok(Numbers { array, is_constant: self.arg(index)?.is_constant })
     }
