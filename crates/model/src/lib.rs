@@ -1,5 +1,5 @@
 //! The nouns of the database: ids, types, table and part descriptions, codes of errors; and the arithmetic all crates share, as
-//! the calendar and time zones.
+//! the calendar, time zones, and how single values are written.
 //!
 //! Invariant: plain data. No I/O, no async, no clock; of Arrow only schema types, arrays of keys and batches.
 //! Must not know: SQL text beyond type names, the log, files.
