@@ -330,7 +330,7 @@ class Trial:
         print(f"WRONG {self.wrong[-1]}", flush=True)
 
     def run(self, name, sql, answer, limit=None):
-        seconds = STATEMENT_SECONDS[self.amount]
+        seconds = STATEMENT_SECONDS["short" if answer is TIMED_OUT else self.amount]
         bound = self.server.limit * 1.15 + 200 * MIB
         if limit:
             bound = min(bound, self.server.memory("VmRSS") + limit * 1.15 + 200 * MIB)

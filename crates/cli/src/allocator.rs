@@ -156,14 +156,46 @@ fn give_back() {
     }
 }
 
-/// While memory is short nothing that is free stays.
+/// While memory is short nothing that is free stays: neither what is freed from now on nor what waits for its time already.
+/// With a delay of zero the allocator looks for none of the latter, so they go first.
 fn give_back_at_once(is_short: bool) {
     #[expect(unsafe_code, reason = "the allocator has no safe interface for it")]
     // SAFETY: calls without pointers; allowed at any time.
     unsafe {
-        libmimalloc_sys::mi_option_set(PURGE_DELAY, if is_short { 0 } else { PURGE_DELAY_MS });
+        libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS);
         if is_short {
             libmimalloc_sys::mi_collect(true);
+            libmimalloc_sys::mi_option_set(PURGE_DELAY, 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resident_bytes() -> usize {
+        let pages = std::fs::read_to_string("/proc/self/statm").expect("a process has one");
+        let resident = pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+        resident.expect("the second number is that of resident pages") * 4096
+    }
+
+    /// What the process holds before and after memory gets short, when so much waits to be given back.
+    fn before_and_after(bytes: usize) -> (usize, usize) {
+        keep_freed_memory_a_while();
+        drop(std::hint::black_box(vec![1_u8; bytes]));
+        let before = resident_bytes();
+        give_back_at_once(true);
+        (before, resident_bytes())
+    }
+
+    #[test]
+    fn what_was_freed_before_memory_got_short_goes_back_too() {
+        let bytes = 256 << 20;
+        for _ in 0..2 {
+            let (before, after) = before_and_after(bytes);
+            assert!(after + bytes / 2 < before, "{before} bytes were resident, {after} are");
+        }
+        give_back_at_once(false);
     }
 }

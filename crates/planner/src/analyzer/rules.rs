@@ -46,6 +46,7 @@ use crate::coercion::windowed::typed_window;
 use crate::scalar::adapter::{call, digested};
 use crate::scalar::attached::{said_once, with_type};
 use crate::scalar::join_get::looked_up;
+use crate::scalar::long_constants::folded;
 use crate::scalar::prewhere::is_prewhere;
 use crate::scalar::truth::TRUTH;
 use crate::session::{query_rules, session_values};
@@ -349,7 +350,7 @@ fn called(function: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
     if let Some(lookup) = looked_up(&function, schema)? {
         return Ok(lookup);
     }
-    digested(said_once(arguments(function, schema)?)).map(Expr::ScalarFunction)
+    folded(digested(said_once(arguments(function, schema)?))?, schema)
 }
 
 /// `[toInt64(1), 0.5]` and `coalesce(n, 0.5)`, which have a Variant in ClickHouse, with floats that nothing is rounded to.

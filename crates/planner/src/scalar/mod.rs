@@ -11,6 +11,7 @@ pub(crate) mod lookup;
 pub(crate) mod join_get;
 mod long_calls;
 pub(crate) mod adapter;
+pub(crate) mod long_constants;
 pub(crate) mod truth;
 pub(crate) mod constant_set;
 pub(crate) mod lambda;
