@@ -7,7 +7,6 @@
 //! these, `pieces` cuts what it is given, `infer` tells what it needs; `writer` is the way back.
 
 pub mod error;
-pub mod kind;
 pub mod settings;
 pub mod values;
 pub mod columns;
@@ -29,7 +28,7 @@ pub use columns::text::{ColumnText, NULL_SIGN, Style};
 pub use error::{FormatError, ValueError};
 pub use infer::columns::{Inferred, infer, infer_details};
 pub use infer::detect::detect;
-pub use kind::{FormatKind, HeaderRows};
+pub use model::format_kind::{FormatKind, HeaderRows};
 pub use pieces::boundary::RecordBoundaries;
 pub use pieces::cutter::{Cut, Cutter, Piece};
 pub use pieces::feed::{Feed, joined};

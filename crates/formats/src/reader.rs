@@ -21,7 +21,6 @@ use crate::binary::whole::WholeReader;
 use crate::columns::builder::{BuilderOptions, Manner};
 use crate::columns::fit::{Wanted, types_of};
 use crate::error::FormatError;
-use crate::kind::{FormatKind, HeaderRows};
 use crate::reader::block::Block;
 use crate::rows::custom::delimiter_unfit;
 use crate::rows::reject::{RejectedRow, Tolerance};
@@ -29,6 +28,7 @@ use crate::rows::split::{Header, RowReader, SplitError, SplitRows};
 use crate::rows::splitter::{Splitter, is_csv, is_tsv, splitter};
 use crate::settings::{EscapingRule, FormatSettings};
 use header::Ahead;
+use model::format_kind::{FormatKind, HeaderRows};
 use model::table_def::column_names::HeaderReading;
 
 /// Input bytes per batch at most, so that long texts do not make giant batches.

@@ -40,8 +40,8 @@ use model::{ColumnType, ErrorCode};
 
 use crate::columns::text::ColumnText;
 use crate::error::FormatError;
-use crate::kind::{FormatKind, HeaderRows};
 use crate::settings::FormatSettings;
+use model::format_kind::{FormatKind, HeaderRows};
 
 /// What a format may say about the statement that made the rows.
 #[derive(Clone, Debug, Default)]

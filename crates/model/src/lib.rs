@@ -12,7 +12,7 @@ pub mod ids;
 pub mod column_type;
 mod type_aliases;
 pub mod type_name;
-pub mod every_type;
+pub mod format_kind;
 pub mod type_arrow;
 pub mod raw_text;
 pub mod address;
@@ -31,7 +31,6 @@ pub mod units;
 
 pub use column_type::{ColumnType, EnumValues, StateType, TupleElement};
 pub use error_code::ErrorCode;
-pub use every_type::EVERY_TYPE;
 pub use export::{ExportCredentials, ExportObject, ExportStore};
 pub use ids::{ColumnId, DatabaseId, ExportId, Label, LoadId, PartId, Seq, TableId, TxnId, UnitId};
 pub use merge_mode::{Combining, MergeMode};
@@ -45,6 +44,7 @@ pub use table_def::{
 };
 pub use table_keys::{Combine, Conversion, Evolution, TableKeys};
 pub use table_settings::TableSettings;
+pub use type_name::every_type::EVERY_TYPE;
 pub use units::{ByteSize, RowCount};
 pub use value::Value;
 pub use wide::WideInteger;

@@ -204,7 +204,7 @@ fn tuple_element(field: &FieldRef) -> TupleElement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::every_type::EVERY_TYPE;
+    use crate::type_name::every_type::EVERY_TYPE;
 
     #[test]
     fn every_type_survives_arrow() {

@@ -3,6 +3,7 @@
 //! Invariant: `parse(&t.to_string()) == Ok(t)` for every `ColumnType`. Nesting is limited, so that hostile text
 //! cannot exhaust the stack. SQL standard aliases (`BIGINT`, `VARCHAR(10)`) are understood as ClickHouse does.
 
+pub mod every_type;
 pub mod state_names;
 mod refusals;
 

@@ -26,8 +26,8 @@ use model::{ColumnType, ErrorCode};
 use crate::columns::fit::{Fit, Wanted};
 use crate::columns::members::{field_of, member_named, member_of};
 use crate::error::FormatError;
-use crate::kind::FormatKind;
 use crate::rows::split::RowReader;
+use model::format_kind::FormatKind;
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
 const PADDING_BYTES: usize = 8;

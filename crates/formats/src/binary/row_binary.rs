@@ -21,8 +21,8 @@ use crate::binary::to_array::to_array;
 use crate::binary::wire::{Cursor, Limits, Stop};
 use crate::columns::fit::{Fit, Wanted, types_of};
 use crate::error::FormatError;
-use crate::kind::{FormatKind, HeaderRows};
 use crate::rows::split::RowReader;
+use model::format_kind::{FormatKind, HeaderRows};
 use model::table_def::column_names::ColumnNames;
 
 /// Input bytes per batch at most, so that long texts do not make giant batches.

@@ -10,8 +10,8 @@ use model::{ColumnType, ErrorCode};
 
 use crate::columns::fit::Wanted;
 use crate::error::FormatError;
-use crate::kind::FormatKind;
 use crate::rows::split::RowReader;
+use model::format_kind::FormatKind;
 
 /// The column such a file has.
 pub(crate) fn column(kind: FormatKind) -> (String, ColumnType) {

@@ -15,8 +15,8 @@ use model::{ColumnType, ErrorCode};
 use crate::columns::conform::{conform_from, missing, written};
 use crate::columns::omitted::{Omissions, asked_in, without_omissions};
 use crate::error::FormatError;
-use crate::kind::FormatKind;
 use crate::settings::FormatSettings;
+use model::format_kind::FormatKind;
 
 /// The types of a schema's columns, in order.
 pub fn types_of(schema: &SchemaRef) -> Vec<ColumnType> {

@@ -12,7 +12,6 @@ use model::type_name;
 use model::{ColumnType, ErrorCode};
 
 use crate::error::{FormatError, excerpt};
-use crate::kind::{FormatKind, HeaderRows};
 use crate::rows::custom::delimiter_unfit;
 use crate::rows::json::document::declared;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
@@ -20,6 +19,7 @@ use crate::rows::splitter::{Splitter, is_csv, splitter};
 use crate::settings::{EscapingRule, FormatSettings};
 use crate::values::cell::{Cell, TextForm, bare_value};
 use guess::Guess;
+use model::format_kind::{FormatKind, HeaderRows};
 use value::Source;
 
 /// What a sample says about its file.

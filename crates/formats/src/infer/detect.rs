@@ -9,9 +9,9 @@ use model::{ColumnType, type_name};
 use crate::binary::native::read_counts;
 use crate::binary::wire::Cursor;
 use crate::infer::columns::{Inferred, infer_details};
-use crate::kind::FormatKind;
 use crate::rows::json::document::declared;
 use crate::settings::FormatSettings;
+use model::format_kind::FormatKind;
 
 /// An Arrow stream begins with this instead of a length.
 const ARROW_CONTINUATION: &[u8] = &[0xff; 4];

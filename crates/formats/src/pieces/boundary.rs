@@ -12,9 +12,9 @@ mod csv;
 use blocks::BlockScan;
 use csv::CsvScan;
 
-use crate::kind::FormatKind;
 use crate::rows::splitter::{is_csv, is_tsv};
 use crate::settings::FormatSettings;
+use model::format_kind::FormatKind;
 use scan::find::{differs, each_marked};
 
 /// Scans a file from its first byte and says where records end.

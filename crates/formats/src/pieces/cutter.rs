@@ -173,8 +173,8 @@ impl Cutter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::FormatKind;
     use crate::settings::FormatSettings;
+    use model::format_kind::FormatKind;
 
     fn cutter(kind: FormatKind, seen: &[&[u8]], consumed: u64) -> Cutter {
         let boundaries = RecordBoundaries::with_blocks(kind, &FormatSettings::default()).unwrap();

@@ -5,7 +5,6 @@
 use model::ErrorCode;
 
 use crate::error::FormatError;
-use crate::kind::FormatKind;
 use crate::rows::custom::CustomRows;
 use crate::rows::delimited::{CsvRows, LineRows, TsvRows};
 use crate::rows::json::by_column::JsonColumns;
@@ -15,6 +14,7 @@ use crate::rows::json::objects::{NamedObjects, ObjectTexts};
 use crate::rows::pattern::PatternRows;
 use crate::rows::tskv::TskvRows;
 use crate::settings::FormatSettings;
+use model::format_kind::FormatKind;
 
 pub(crate) enum Splitter {
     Csv(CsvRows),

@@ -16,8 +16,8 @@ use crate::binary::wire::{put_number, put_text};
 use crate::binary::{bulk, cells};
 use crate::columns::text::Style;
 use crate::error::FormatError;
-use crate::kind::HeaderRows;
 use crate::settings::FormatSettings;
+use model::format_kind::HeaderRows;
 
 /// From here on a DateTime's type names its zone.
 const REVISION_OF_ZONES: u64 = 54_337;

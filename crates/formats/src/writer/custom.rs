@@ -8,8 +8,8 @@ use arrow::datatypes::SchemaRef;
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
-use crate::kind::HeaderRows;
 use crate::settings::{EscapingRule, FormatSettings};
+use model::format_kind::HeaderRows;
 use model::value::print;
 
 pub(super) struct CustomWriter {

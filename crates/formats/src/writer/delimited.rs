@@ -7,8 +7,8 @@ use model::{ColumnType, raw_text, value::print};
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
-use crate::kind::HeaderRows;
 use crate::settings::FormatSettings;
+use model::format_kind::HeaderRows;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Syntax {

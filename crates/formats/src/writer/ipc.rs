@@ -12,8 +12,8 @@ use model::ErrorCode;
 use super::foreign::{self, Layout};
 use super::{Columns, OutputStats, RowWriter};
 use crate::error::FormatError;
-use crate::kind::FormatKind;
 use crate::settings::FormatSettings;
+use model::format_kind::FormatKind;
 
 enum Sink {
     File(Box<FileWriter<Vec<u8>>>),

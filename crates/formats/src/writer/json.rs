@@ -11,8 +11,8 @@ use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::indented::TABS;
 use crate::columns::text::{ColumnText, Style};
 use crate::error::FormatError;
-use crate::kind::HeaderRows;
 use crate::settings::FormatSettings;
+use model::format_kind::HeaderRows;
 use model::value::print;
 
 /// What a row is.

@@ -115,8 +115,8 @@ mod tests {
 
     use super::super::{TOTALS_KEY, new_writer};
     use super::*;
-    use crate::kind::FormatKind;
     use crate::settings::Writing;
+    use model::format_kind::FormatKind;
 
     fn batch(number: u64, text: &str, marks: HashMap<String, String>) -> RecordBatch {
         let fields = vec![to_field("a\"b/c", &ColumnType::UInt64), to_field("s", &ColumnType::String)];

@@ -135,7 +135,7 @@ mod tests {
     use model::{ColumnType, type_name};
 
     use super::*;
-    use crate::kind::FormatKind;
+    use model::format_kind::FormatKind;
 
     /// A file of these rows.
     fn file(structure: &str, values: &str) -> Vec<u8> {

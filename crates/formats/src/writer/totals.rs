@@ -7,8 +7,8 @@ use arrow::datatypes::SchemaRef;
 
 use super::{OutputStats, RowWriter, plain_writer};
 use crate::error::FormatError;
-use crate::kind::FormatKind;
 use crate::settings::FormatSettings;
+use model::format_kind::FormatKind;
 
 /// Marks the schema of a batch that holds totals.
 pub const TOTALS_KEY: &str = "gristmill.totals";

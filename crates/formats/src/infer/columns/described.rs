@@ -12,8 +12,8 @@ use crate::binary::row_binary::read_header;
 use crate::binary::whole;
 use crate::binary::wire::{Cursor, Limits, Stop};
 use crate::error::FormatError;
-use crate::kind::{FormatKind, HeaderRows};
 use crate::settings::FormatSettings;
+use model::format_kind::{FormatKind, HeaderRows};
 
 /// The columns of a binary format; `None` for formats of text.
 pub(super) fn infer(

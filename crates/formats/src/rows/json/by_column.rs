@@ -11,11 +11,11 @@
 use model::ErrorCode;
 
 use crate::error::excerpt;
-use crate::kind::FormatKind;
 use crate::rows::json::each_row::no_key;
 use crate::rows::split::{NamedRows, RowEnd, SplitError, SplitRows};
 use crate::settings::FormatSettings;
 use crate::values::cell::{Cell, Syntax, TextForm};
+use model::format_kind::FormatKind;
 use model::table_def::column_names::ColumnNames;
 use scan::find::{ItemEnd, skip_space};
 

@@ -11,9 +11,9 @@ use model::type_name;
 use model::{ColumnType, ErrorCode};
 
 use crate::error::{FormatError, excerpt};
-use crate::kind::FormatKind;
 use crate::rows::split::{RowEnd, SplitError, SplitRows, resume_unescaped};
 use crate::values::cell::{Cell, Items, Syntax, TextForm};
+use model::format_kind::FormatKind;
 use scan::find::{ItemEnd, skip_space};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

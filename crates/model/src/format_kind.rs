@@ -1,6 +1,7 @@
 //! The formats by name.
 //!
-//! Invariant: `FormatKind::parse(kind.name()) == Some(kind)`; names are found in any case, as ClickHouse finds them.
+//! Invariant: `FormatKind::parse(kind.name()) == Some(kind)`; names are found in any case, as ClickHouse finds them. Must not
+//! know: how rows are read and written.
 
 /// A format of rows as bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -211,18 +212,22 @@ impl FormatKind {
         SPECS.iter().find(|spec| spec.kind == self).unwrap_or(&SPECS[0])
     }
 
+    /// Its name, as ClickHouse writes it.
     pub fn name(self) -> &'static str {
         self.spec().name
     }
 
+    /// Further names it is found by.
     pub fn aliases(self) -> &'static [&'static str] {
         self.spec().aliases
     }
 
+    /// Whether rows are read from it.
     pub fn is_input(self) -> bool {
         self.spec().is_input
     }
 
+    /// Whether rows are written as it.
     pub fn is_output(self) -> bool {
         self.spec().is_output
     }
@@ -272,7 +277,7 @@ impl FormatKind {
     }
 
     /// Whether the values of a column stand together, so that there are no rows before all of the text is there.
-    pub(crate) fn stands_by_column(self) -> bool {
+    pub fn stands_by_column(self) -> bool {
         matches!(self, F::JsonColumns | F::JsonCompactColumns | F::JsonColumnsWithMetadata)
     }
 
@@ -315,7 +320,7 @@ impl FormatKind {
     }
 
     /// For JSON in which every value is a string, the same with values of all kinds; else the format itself.
-    pub(crate) fn of_plain_values(self) -> FormatKind {
+    pub fn of_plain_values(self) -> FormatKind {
         match self {
             F::JsonStringsEachRow => F::JsonEachRow,
             F::JsonCompactStringsEachRow => F::JsonCompactEachRow,
@@ -326,12 +331,12 @@ impl FormatKind {
     }
 
     /// Whether the fields are escaped and parted as settings say.
-    pub(crate) fn is_custom(self) -> bool {
+    pub fn is_custom(self) -> bool {
         self.name().starts_with("CustomSeparated")
     }
 
     /// Whether rows are lists of JSON values.
-    pub(crate) fn is_json_list(self) -> bool {
+    pub fn is_json_list(self) -> bool {
         self.name().starts_with("JSONCompact") && self.name().contains("EachRow")
     }
 
