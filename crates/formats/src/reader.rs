@@ -152,7 +152,7 @@ fn manner(kind: FormatKind, settings: &FormatSettings) -> Manner {
         F::Regexp => Manner::Matched,
         _ if kind.is_custom() => match settings.custom.rule {
             EscapingRule::Csv => Manner::Csv,
-            EscapingRule::Raw => Manner::Whole,
+            EscapingRule::Raw | EscapingRule::Xml => Manner::Whole,
             EscapingRule::Quoted => Manner::Quoted,
             EscapingRule::Escaped | EscapingRule::Json => Manner::Plain,
         },

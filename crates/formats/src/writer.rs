@@ -10,6 +10,7 @@ mod json;
 mod json_columns;
 mod markdown;
 mod msgpack;
+mod bson;
 mod tskv;
 mod values;
 mod sql_insert;
@@ -30,6 +31,8 @@ mod pretty;
 mod totals;
 
 mod json_progress;
+
+mod xml;
 
 use std::time::Duration;
 
@@ -150,6 +153,8 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         }
         F::RawBlob => Box::new(binary::RawBlobWriter::new(settings)),
         F::MsgPack => Box::new(msgpack::MsgPackWriter::new(settings)),
+        F::BsonEachRow => Box::new(bson::BsonWriter::new(settings)),
+        F::Xml => Box::new(xml::XmlWriter::new(settings)),
         F::Null => Box::new(NullWriter),
         F::One | F::RowBinaryWithDefaults | F::JsonAsString | F::Regexp | F::Template => {
             return Err(input_only(kind));

@@ -45,6 +45,8 @@ pub enum FormatKind {
     Regexp,
     Template,
     MsgPack,
+    BsonEachRow,
+    Xml,
     SqlInsert,
     Pretty,
     PrettyNoEscapes,
@@ -160,6 +162,8 @@ const SPECS: &[Spec] = &[
     spec(F::Regexp, "Regexp", &[], INPUT),
     spec(F::Template, "Template", &[], INPUT),
     spec(F::MsgPack, "MsgPack", &[], OUTPUT),
+    spec(F::BsonEachRow, "BSONEachRow", &[], OUTPUT),
+    spec(F::Xml, "XML", &[], OUTPUT),
     spec(F::SqlInsert, "SQLInsert", &[], OUTPUT),
     spec(F::Pretty, "Pretty", &[], OUTPUT),
     spec(F::PrettyNoEscapes, "PrettyNoEscapes", &[], OUTPUT),
@@ -247,6 +251,7 @@ impl FormatKind {
                 | F::One
                 | F::RawBlob
                 | F::MsgPack
+                | F::BsonEachRow
         )
     }
 
@@ -312,6 +317,7 @@ impl FormatKind {
             F::TabSeparated | F::TabSeparatedWithNames | F::TabSeparatedWithNamesAndTypes => {
                 "text/tab-separated-values; charset=UTF-8"
             }
+            F::Xml => "application/xml; charset=UTF-8",
             F::Markdown => "text/markdown; charset=UTF-8",
             F::RawBlob | F::One => "text/plain; charset=UTF-8",
             binary if !binary.is_text() => "application/octet-stream",

@@ -6,6 +6,7 @@
 pub mod escapes;
 pub mod packed;
 pub mod print;
+pub mod bson;
 pub mod uuid_text;
 pub mod width;
 

@@ -78,7 +78,7 @@ format_csv_delimiter            Char, ",", Obeyed, "Between the fields of CSV.";
 format_csv_allow_single_quotes  Bool, "0", Obeyed, "Whether CSV fields may be in single quotes.";
 format_csv_allow_double_quotes  Bool, "1", Obeyed, "Whether CSV fields may be in double quotes.";
 format_csv_null_representation  Text, "\\N", Obeyed, "NULL in CSV.";
-format_custom_escaping_rule     Choice(&["Escaped", "Quoted", "CSV", "JSON", "Raw"]), "Escaped", Obeyed, "How fields of CustomSeparated are escaped.";
+format_custom_escaping_rule     Choice(&["Escaped", "Quoted", "CSV", "JSON", "Raw", "XML"]), "Escaped", Obeyed, "How fields of CustomSeparated are escaped.";
 format_custom_field_delimiter   Text, "\t", Obeyed, "Between the fields of CustomSeparated.";
 format_custom_row_before_delimiter Text, "", Obeyed, "Before every row of CustomSeparated.";
 format_custom_row_after_delimiter Text, "\n", Obeyed, "Behind every row of CustomSeparated.";

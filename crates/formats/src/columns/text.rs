@@ -6,6 +6,8 @@
 mod opening;
 mod nested;
 mod packed;
+mod members;
+mod elements;
 mod word;
 
 pub(crate) mod indented;
@@ -35,6 +37,8 @@ pub enum Style {
     /// SQL literals.
     Quoted,
     Json,
+    /// Elements, and text in which nothing begins one.
+    Xml,
 }
 
 /// What NULL looks like to people.
@@ -113,7 +117,7 @@ impl ColumnText {
         if self.is_null(row) {
             out.extend_from_slice(match style {
                 Style::Plain => NULL_SIGN.as_bytes(),
-                Style::Escaped | Style::Csv => b"\\N",
+                Style::Escaped | Style::Csv | Style::Xml => b"\\N",
                 Style::Quoted => b"NULL",
                 Style::Json => b"null",
             });
@@ -174,6 +178,9 @@ impl ColumnText {
             },
             Values::Shown(shown) => string(shown[row].as_bytes(), style, options, out),
             Values::Nothing => {}
+            Values::List(..) | Values::Map(..) | Values::Tuple(..) if style == Style::Xml => {
+                self.write_elements(row, out);
+            }
             Values::List(..) | Values::Map(..) | Values::Tuple(..) => self.nested(row, style, out),
             _ => self.number(row, style, out),
         }
@@ -242,5 +249,6 @@ fn string(text: &[u8], style: Style, options: &TextOptions, out: &mut Vec<u8>) {
         Style::Quoted if options.writing.doubles_quotes => print::doubled(text, out),
         Style::Quoted => print::quoted(text, out),
         Style::Json => print::json_string(text, options.escape_slashes, out),
+        Style::Xml => print::xml(text, out),
     }
 }

@@ -419,7 +419,7 @@ fn escaped_so(rule: EscapingRule) -> Source {
         EscapingRule::Csv => Source::Csv,
         EscapingRule::Json => Source::Json,
         EscapingRule::Quoted => Source::Literal,
-        EscapingRule::Escaped | EscapingRule::Raw => Source::Tsv,
+        EscapingRule::Escaped | EscapingRule::Raw | EscapingRule::Xml => Source::Tsv,
     }
 }
 

@@ -66,6 +66,7 @@ pub(crate) fn delimiter_unfit(settings: &FormatSettings) -> FormatError {
 
 impl CustomRows {
     pub(crate) fn new(settings: &FormatSettings) -> Result<Self, FormatError> {
+        settings.custom.rule.may_be_read()?;
         if settings.custom.field_delimiter.is_empty() {
             let message =
                 "format_custom_field_delimiter is empty: fields of CustomSeparated cannot be told apart";
@@ -240,11 +241,13 @@ impl CustomRows {
                     (self.plain(&bytes[at..end], escaped), end)
                 }
                 // Raw text ends at a tab or line end, whatever the delimiters are.
-                EscapingRule::Raw => match find_any(bytes.get(at..).unwrap_or_default(), [b'\t', b'\n']) {
-                    Some(offset) => (self.plain(&bytes[at..at + offset], false), at + offset),
-                    None if last => (self.plain(&bytes[at..], false), bytes.len()),
-                    None => return Err(Stop::NeedsMore),
-                },
+                EscapingRule::Raw | EscapingRule::Xml => {
+                    match find_any(bytes.get(at..).unwrap_or_default(), [b'\t', b'\n']) {
+                        Some(offset) => (self.plain(&bytes[at..at + offset], false), at + offset),
+                        None if last => (self.plain(&bytes[at..], false), bytes.len()),
+                        None => return Err(Stop::NeedsMore),
+                    }
+                }
                 EscapingRule::Csv => self.csv_cell(bytes, at, last, column)?,
                 EscapingRule::Json => self.value(Syntax::Json, bytes, at, last, column)?,
                 EscapingRule::Quoted => self.value(Syntax::Literal, bytes, at, last, column)?,

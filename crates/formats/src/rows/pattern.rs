@@ -29,6 +29,7 @@ fn wrong(message: String, at: usize, cell: usize) -> SplitError {
 impl PatternRows {
     pub(crate) fn new(settings: &FormatSettings) -> Result<Self, FormatError> {
         let text = settings.custom.pattern.clone();
+        text.rule.may_be_read()?;
         let refused = |message: String| FormatError::new(ErrorCode::BAD_ARGUMENTS, message);
         if text.pattern.is_empty() {
             return Err(refused("format Regexp needs a pattern: format_regexp is empty".to_owned()));
@@ -47,7 +48,7 @@ impl PatternRows {
     /// What the pattern found, as a cell; `None` where more stands there than one value.
     fn cell<'a>(&self, found: &'a [u8]) -> Option<Cell<'a>> {
         let syntax = match self.text.rule {
-            EscapingRule::Escaped | EscapingRule::Raw => {
+            EscapingRule::Escaped | EscapingRule::Raw | EscapingRule::Xml => {
                 let escapes = self.text.rule == EscapingRule::Escaped && contains(found, b'\\');
                 let form = match found {
                     null if null == self.null => TextForm::Null,

@@ -2,9 +2,10 @@
 //!
 //! Invariant: plain data with ClickHouse's defaults, each field named by one session setting. Must not know: sessions.
 
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use super::Lookup;
+use crate::error::FormatError;
 
 /// How a field of CustomSeparated or Regexp is escaped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,6 +16,8 @@ pub enum EscapingRule {
     Json,
     #[default]
     Raw,
+    /// Of XML; fields are written so and not read.
+    Xml,
 }
 
 /// Which inferred columns of a format without metadata become Nullable.
@@ -80,9 +83,20 @@ impl EscapingRule {
             Some("CSV") => EscapingRule::Csv,
             Some("JSON") => EscapingRule::Json,
             Some("Raw") => EscapingRule::Raw,
+            Some("XML") => EscapingRule::Xml,
             Some("Escaped") => EscapingRule::Escaped,
             _ => return,
         };
+    }
+
+    /// Refuses a rule by which fields are written only.
+    pub(crate) fn may_be_read(self) -> Result<(), FormatError> {
+        match self {
+            EscapingRule::Xml => {
+                Err(FormatError::new(ErrorCode::BAD_ARGUMENTS, "no value is read with the escaping rule XML"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -191,6 +205,8 @@ pub struct Writing {
     pub intervals_as_times: bool,
     /// A UUID in MsgPack is no extension; it is not written then.
     pub packs_uuids_otherwise: bool,
+    /// Texts of BSON are texts, not bytes.
+    pub bson_texts: bool,
 }
 
 impl Default for Writing {
@@ -209,6 +225,7 @@ impl Default for Writing {
             float_digits: 0,
             intervals_as_times: false,
             packs_uuids_otherwise: false,
+            bson_texts: false,
         }
     }
 }
@@ -230,6 +247,7 @@ impl Writing {
         );
         lookup.number("output_format_float_precision", &mut self.float_digits);
         self.intervals_as_times = (lookup.0)("interval_output_format").as_deref() == Some("kusto");
+        lookup.flag("output_format_bson_string_as_string", &mut self.bson_texts);
         let uuids = (lookup.0)("output_format_msgpack_uuid_representation");
         self.packs_uuids_otherwise = uuids.is_some_and(|word| word != "ext");
     }

@@ -32,6 +32,7 @@ impl CustomWriter {
             EscapingRule::Csv => Style::Csv,
             EscapingRule::Json => Style::Json,
             EscapingRule::Raw => Style::Plain,
+            EscapingRule::Xml => Style::Xml,
         }
     }
 
@@ -41,7 +42,7 @@ impl CustomWriter {
             return match style {
                 Style::Csv => out.extend_from_slice(settings.csv_null.as_bytes()),
                 Style::Escaped | Style::Plain => out.extend_from_slice(settings.tsv_null.as_bytes()),
-                Style::Quoted | Style::Json => column.write(row, style, out),
+                Style::Quoted | Style::Json | Style::Xml => column.write(row, style, out),
             };
         }
         // Elements of a tuple are values of their own in CSV, parted as CSV parts them.
@@ -67,6 +68,7 @@ impl CustomWriter {
             Style::Csv => print::csv_quoted(text, out),
             Style::Json => print::json_string(text, self.settings.json_escape_forward_slashes, out),
             Style::Plain => out.extend_from_slice(text),
+            Style::Xml => print::xml(text, out),
         }
     }
 

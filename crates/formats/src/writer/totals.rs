@@ -107,7 +107,7 @@ impl RowWriter for TotalsWriter {
                 }
                 self.rows.finish(stats, out)
             }
-            kind if kind.tells_progress() => {
+            kind if kind.tells_progress() || kind == F::Xml => {
                 for rows in rows_behind {
                     self.rows.write(rows, out)?;
                 }
@@ -296,6 +296,9 @@ mod tests {
         assert_eq!(written(FormatKind::Vertical, &both), format!("{rows}{total}{ends}"));
         let document = written(FormatKind::Json, &both);
         let shown = "\t\"totals\":\n\t{\n\t\t\"c\": 5,\n\t\t\"s\": \"0\"\n\t},\n\n\t\"extremes\":\n\t{\n\t\t\"min\":\n\t\t{\n\t\t\t\"c\": 2,\n\t\t\t\"s\": \"0\"\n\t\t},\n\t\t\"max\":\n\t\t{\n\t\t\t\"c\": 3,\n\t\t\t\"s\": \"1\"\n\t\t}\n\t},\n\n\t\"rows\": 2\n}\n";
+        assert!(document.ends_with(shown), "{document}");
+        let document = written(FormatKind::Xml, &both);
+        let shown = "\t</data>\n\t<totals>\n\t\t<c>5</c>\n\t\t<s>0</s>\n\t</totals>\n\t<extremes>\n\t\t<min>\n\t\t\t<c>2</c>\n\t\t\t<s>0</s>\n\t\t</min>\n\t\t<max>\n\t\t\t<c>3</c>\n\t\t\t<s>1</s>\n\t\t</max>\n\t</extremes>\n\t<rows>2</rows>\n</result>\n";
         assert!(document.ends_with(shown), "{document}");
         let lists = written(FormatKind::JsonCompact, &alone);
         let shown = "\n\t],\n\n\t\"extremes\":\n\t{\n\t\t\"min\": [2, \"0\"],\n\t\t\"max\": [3, \"1\"]\n\t},\n\n\t\"rows\": 2\n}\n";

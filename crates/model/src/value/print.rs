@@ -294,6 +294,17 @@ pub fn csv_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Text of XML: what would begin a tag or an entity is an entity.
+pub fn xml(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(at) = memchr::memchr2(b'<', b'&', rest) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(if rest[at] == b'<' { b"&lt;" } else { b"&amp;" });
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+}
+
 /// A JSON string. U+2028 and U+2029 are escaped because JavaScript takes them for line ends.
 pub fn json_string(text: &[u8], escape_slashes: bool, out: &mut Vec<u8>) {
     out.push(b'"');
@@ -384,6 +395,7 @@ mod tests {
     #[test]
     fn strings_are_escaped() {
         assert_eq!(shown(|out| escaped(b"a\t'\\\0", b'\'', out)), "a\\t\\'\\\\\\0");
+        assert_eq!(shown(|out| xml(b"a<b>&c", out)), "a&lt;b>&amp;c");
         assert_eq!(shown(|out| csv_quoted(b"say \"x\"", out)), "\"say \"\"x\"\"\"");
         assert_eq!(
             shown(|out| json_string("a/\"\u{1}\u{2028}é".as_bytes(), true, out)),
