@@ -12,6 +12,7 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::{DataSource, DataSourceExec};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use model::saturating::{millis_of, u64_of};
 use parking_lot::{Mutex, RwLock};
 use physical::provider::part_files::PART_STORE_URL;
@@ -162,6 +163,7 @@ impl QueryProgress {
                 self.table_rows_total.fetch_add(rows_held(config), Ordering::Relaxed);
                 self.table_bytes_total.fetch_add(bytes_held(config), Ordering::Relaxed);
             }
+            Scan::One => self.expect(1, 1),
         });
         let mut watched = self.plan.write();
         if !self.is_over.load(Ordering::Acquire) {
@@ -266,6 +268,8 @@ enum Scan<'a> {
     Parts(&'a DataSourceExec, &'a FileScanConfig),
     /// Rows of the log and of tables that are in memory.
     Memory(&'a MemorySourceConfig),
+    /// What a SELECT without FROM reads: the one row, of one byte, of system.one.
+    One,
 }
 
 /// Rows a scan dropped by itself were read, too. Those in memory are there at once.
@@ -286,6 +290,7 @@ fn bytes_scanned(scan: &Scan<'_>) -> u64 {
 fn held(scan: &Scan<'_>, count: fn(&MemorySourceConfig) -> u64) -> u64 {
     match scan {
         Scan::Memory(config) => count(config),
+        Scan::One => 1,
         Scan::Parts(..) => 0,
     }
 }
@@ -322,6 +327,8 @@ fn for_each_scan(plan: &dyn ExecutionPlan, visit: &mut dyn FnMut(Scan<'_>)) {
         } else if let Some(config) = source.downcast_ref::<MemorySourceConfig>() {
             visit(Scan::Memory(config));
         }
+    } else if plan.is::<PlaceholderRowExec>() {
+        visit(Scan::One);
     }
     for child in plan.children() {
         for_each_scan(child.as_ref(), visit);

@@ -29,6 +29,7 @@ fn the_summary_counts_rows_wherever_they_are_read() {
         ("SELECT sum(a) FROM logged", 3),
         ("SELECT sum(a) FROM parted", 100_000),
         ("SELECT a FROM held", 2),
+        ("SELECT 1", 1),
         ("SELECT count() FROM logged AS l JOIN held AS h USING (a)", 5),
     ] {
         let answer = running.post("/?wait_end_of_query=1", sql);
@@ -87,6 +88,9 @@ fn progress_is_told_among_the_rows() {
         assert_eq!(running.post("/", count).text(), "1\t1\n", "{coding}");
         running.run(&["TRUNCATE TABLE lines"]);
     }
+    let answer = running.post("/", "SELECT 1 AS c FORMAT JSONEachRowWithProgress").text();
+    let told_of = "{\"progress\":{\"read_rows\":\"1\",\"read_bytes\":\"1\",\"total_rows_to_read\":\"1\",";
+    assert!(answer.contains(told_of), "{answer}");
     let (rows, others) = told(&running.post("/", "SELECT 1 AS c WHERE 0 FORMAT JSONEachRowWithProgress"));
     assert_eq!((rows, others.len()), (vec![], 1));
 }
