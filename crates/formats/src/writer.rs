@@ -245,7 +245,7 @@ impl Columns {
         use ColumnType as T;
         let times =
             |t: &T| matches!(t.value_type(), T::Date | T::Date32 | T::DateTime { .. } | T::DateTime64 { .. });
-        self.types.iter().map(|t| t.is_number() || times(t)).collect()
+        self.types.iter().map(|t| t.is_number() || t.is_interval() || times(t)).collect()
     }
 
     fn header_rows(&self, header: HeaderRows) -> Vec<Vec<String>> {

@@ -73,6 +73,11 @@ pub fn infer_details(
     let declared = if describes { declared(kind, sample) } else { Ok(None) };
     let inferred = match (declared, described::infer(kind, raw, settings)) {
         (Err(error), _) => Err(error),
+        // Nothing but its metadata says the names of a document of lists.
+        (Ok(None), _) if kind == FormatKind::JsonCompact => {
+            let code = ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED;
+            Err(FormatError::new(code, format!("expected '{{' before: {}", excerpt(sample))))
+        }
         (Ok(Some(columns)), _) => return Ok(Inferred { columns, has_header: true, rows: 0 }),
         (_, Some(inferred)) => inferred,
         (_, None) => tally.run(sample, at_end),
@@ -303,7 +308,9 @@ impl Tally<'_> {
             Source::Json | Source::Literal => false,
         };
         // A line that begins with a tab is more often data than a header.
-        let is_named = self.source() != Source::Tsv || first.iter().all(|cell| !cell.text.is_empty());
+        // NULL is no name there.
+        let may_name = |cell: &Cell<'_>| !cell.text.is_empty() && !cell.text.eq_ignore_ascii_case(b"null");
+        let is_named = self.source() != Source::Tsv || first.iter().all(may_name);
         let all_texts = self.guesses(first).iter().all(|guess| *guess == Guess::Type(ColumnType::String));
         detect && is_named && all_texts
     }
@@ -371,6 +378,11 @@ impl Tally<'_> {
         let mut columns = Vec::with_capacity(self.columns.len());
         let is_json = self.source() == Source::Json;
         for (name, guess) in self.columns {
+            if guess.is_torn() {
+                let message =
+                    format!("JSON objects have ambiguous data: objects in lists of column \"{name}\" differ");
+                return Err(FormatError::new(ErrorCode::INCORRECT_DATA, message).in_column(name));
+            }
             // Outside of JSON what is only NULL is text without NULLs, as in ClickHouse.
             let incomplete = !is_json && (guess.is_unknown() || guess.is_incomplete());
             let guess = match incomplete {

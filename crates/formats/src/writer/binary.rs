@@ -154,9 +154,9 @@ impl RowWriter for RawBlobWriter {
             values.push(column.transpose()?);
         }
         for row in 0..batch.num_rows() {
-            for (at, (array, t)) in batch.columns().iter().zip(&self.columns.types).enumerate() {
+            for (at, t) in self.columns.types.iter().enumerate() {
                 match &values[at] {
-                    _ if !array.is_valid(row) => {}
+                    _ if texts[at].is_null(row) => {}
                     Some(column) => cells::write(column, t.value_type(), row, out),
                     None => texts[at].write(row, Style::Plain, out),
                 }

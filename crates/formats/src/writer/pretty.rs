@@ -167,7 +167,10 @@ impl<'t> Table<'t> {
             let mut cells = Vec::with_capacity(columns.len());
             for (column, column_type) in columns.iter_mut().zip(&self.columns.types) {
                 let mut text = Vec::new();
-                column.write(row, Style::Plain, &mut text);
+                match column.is_null(row) && self.settings.pretty_ascii {
+                    true => text.extend_from_slice(b"NULL"),
+                    false => column.write(row, Style::Plain, &mut text),
+                }
                 note = tip(&text, column_type, self.settings.pretty_single_number_tip);
                 let text = String::from_utf8_lossy(&text);
                 cells.push(Shown { lines: text.split('\n').map(str::to_owned).collect(), is_cut: false });
@@ -239,7 +242,7 @@ impl<'t> Table<'t> {
             self.row(number + 1, row, self.notes[at].as_deref(), out);
         }
         self.foot(out);
-        if has_gap {
+        if self.rows_total >= self.settings.pretty_rows_max {
             if self.grid == Grid::Space {
                 out.push(b'\n');
             }

@@ -226,8 +226,15 @@ fn checked_scalar<T>(
     if bare::is_bare(cell) && cell.text.first() == Some(&b'n') {
         return Err(unreadable(column.column_type, cell.text));
     }
-    let is_decimal = matches!(column.column_type.value_type(), ColumnType::Decimal { .. });
-    let truth_counts = column.options.json.bools_as_numbers && !is_decimal;
+    let takes_truth = !matches!(
+        column.column_type.value_type(),
+        ColumnType::Decimal { .. }
+            | ColumnType::DateTime { .. }
+            | ColumnType::DateTime64 { .. }
+            | ColumnType::Enum8(_)
+            | ColumnType::Enum16(_)
+    );
+    let truth_counts = column.options.json.bools_as_numbers && takes_truth;
     let value = escaped_scalar(column.scratch, cell, truth_counts, read)
         .map_err(|error| error.unwrap_or_else(|| column.error(NumberError::NotANumber, cell.text)))?;
     column.valid();

@@ -25,6 +25,8 @@ pub(super) enum Guess {
     Tuple(Vec<Guess>),
     /// A JSON object.
     Object(Vec<(String, Guess)>),
+    /// Objects of one list whose members have nothing in common: no column holds them.
+    Torn,
 }
 
 pub(super) const STRING: Guess = Guess::Type(ColumnType::String);
@@ -39,6 +41,10 @@ impl Guess {
         match (self.values(), other.values()) {
             (Guess::Unknown, _) | (_, Guess::Unknown) => false,
             (Guess::List(a), Guess::List(b)) => a.is_foreign_to(b),
+            (Guess::Tuple(a), Guess::Tuple(b)) if a.len() == b.len() => {
+                a.iter().zip(b).any(|(a, b)| a.is_foreign_to(b))
+            }
+            (Guess::Pairs(ak, av), Guess::Pairs(bk, bv)) => ak.is_foreign_to(bk) || av.is_foreign_to(bv),
             (a, b) => match joined(a.clone(), b.clone(), false) {
                 Some(STRING) => !is_text(a) || !is_text(b),
                 both => both.is_none(),
@@ -72,6 +78,17 @@ impl Guess {
 
     pub(super) fn is_text(&self) -> bool {
         *self.values() == STRING
+    }
+
+    /// Whether it holds objects that have no type together.
+    pub(super) fn is_torn(&self) -> bool {
+        match self.values() {
+            Guess::Torn => true,
+            Guess::List(item) => item.is_torn(),
+            Guess::Tuple(items) => items.iter().any(Guess::is_torn),
+            Guess::Object(members) => members.iter().any(|(_, member)| member.is_torn()),
+            _ => false,
+        }
     }
 
     /// Whether no value was seen.
@@ -151,7 +168,7 @@ impl Guess {
         let element = |guess: Guess| guess.typed(nullable, incomplete_as_string);
         Some(match guess {
             // One alone is around values.
-            Guess::OrNull(_) => return None,
+            Guess::OrNull(_) | Guess::Torn => return None,
             Guess::Unknown if incomplete_as_string => finish(ColumnType::String),
             Guess::Unknown => return None,
             Guess::Whole { above: false, .. } => finish(ColumnType::Int64),
@@ -185,6 +202,7 @@ pub(super) fn joined(a: Guess, b: Guess, json: bool) -> Option<Guess> {
     Some(match (a, b) {
         (Guess::OrNull(a), Guess::OrNull(b)) => or_null(*a, *b, json)?,
         (Guess::OrNull(a), b) | (b, Guess::OrNull(a)) => or_null(*a, b, json)?,
+        (Guess::Torn, _) | (_, Guess::Torn) => Guess::Torn,
         (Guess::Unknown, other) | (other, Guess::Unknown) => other,
         (a, b) if a == b => a,
         (Guess::Whole { negative, above }, Guess::Whole { negative: n, above: a }) => {

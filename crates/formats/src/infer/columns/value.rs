@@ -82,9 +82,12 @@ impl Guess {
     pub(super) fn is_garbled(cell: Cell<'_>, settings: &FormatSettings) -> bool {
         match cell.form {
             TextForm::Literal => literal(cell.text, settings, 0).is_none() && !is_float(cell.text),
-            TextForm::Json if !matches!(cell.text.first(), Some(b'"' | b'{' | b'[')) => {
-                json(cell.text, settings, 0).is_none()
+            TextForm::Json if matches!(cell.text.first(), Some(b'{' | b'[')) => {
+                // What is nested more deeply is not looked into.
+                let opened = cell.text.iter().filter(|byte| matches!(byte, b'{' | b'[')).count();
+                opened <= DEPTH_MAX && json(cell.text, settings, 0).is_none()
             }
+            TextForm::Json if cell.text.first() != Some(&b'"') => json(cell.text, settings, 0).is_none(),
             _ => false,
         }
     }
@@ -220,8 +223,12 @@ fn literal(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess
             let (mut key, mut value) = (Guess::Unknown, Guess::Unknown);
             let mut items = Items::new(text, b'{', b'}', syntax).ok()?;
             while let Some((k, v)) = items.next_pair().ok()? {
-                key.join(literal(k, settings, depth + 1)?);
-                value.join(literal(v, settings, depth + 1)?);
+                let (next_key, next) = (literal(k, settings, depth + 1)?, literal(v, settings, depth + 1)?);
+                if key.is_foreign_to(&next_key) || value.is_foreign_to(&next) {
+                    return None;
+                }
+                key.join(next_key);
+                value.join(next);
             }
             Some(Guess::Pairs(Box::new(key), Box::new(value)))
         }
@@ -251,7 +258,13 @@ fn list(text: &[u8], syntax: Syntax, mut item: impl FnMut(&[u8]) -> Option<Guess
     let mut guess = Guess::Unknown;
     while let Some(text) = items.next().ok()? {
         let found = item(text)?;
-        guess = joined(guess, found, syntax == Syntax::Json).unwrap_or(STRING);
+        // No literal holds values of several kinds.
+        if syntax == Syntax::Literal && guess.is_foreign_to(&found) {
+            return None;
+        }
+        let of_objects = matches!((&guess, &found), (Guess::Object(_), Guess::Object(_)));
+        let apart = if of_objects { Guess::Torn } else { STRING };
+        guess = joined(guess, found, syntax == Syntax::Json).unwrap_or(apart);
     }
     Some(Guess::List(Box::new(guess)))
 }
@@ -271,6 +284,8 @@ fn json(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
             Some(in_quotes(text.as_bytes(), settings.guessing.json_numbers_in_quotes, settings))
         }
         b'n' if text == b"null" => Some(Guess::null()),
+        // It is taken for one within values, and not read.
+        b'n' | b'N' if depth > 0 && text.eq_ignore_ascii_case(b"null") => Some(Guess::null()),
         _ if is_truth(text) => Some(Guess::Type(ColumnType::Bool)),
         _ => {
             let float = || is_float(text).then_some(Guess::Type(ColumnType::Float64));

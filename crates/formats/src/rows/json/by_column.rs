@@ -209,7 +209,8 @@ fn row<'a>(
         let behind = skip_space(bytes, end);
         column.next = match bytes.get(behind) {
             Some(b',') => skip_space(bytes, behind + 1),
-            _ => behind,
+            Some(b']') => behind,
+            _ => return Err(wrong(bytes, behind, "',' or ']'")),
         };
         reached = reached.max(end);
     }
@@ -318,6 +319,7 @@ mod tests {
         assert!(rows(Named, r#"{"a": [1], "b": []}"#).unwrap_err().contains("different numbers"));
         assert!(rows(Named, r#"{"a": [1], "a": [2]}"#).unwrap_err().contains("twice"));
         assert!(rows(Named, r#"{"a": [1"#).is_err());
+        assert!(rows(Named, r#"{"a": ["x""y"]}"#).unwrap_err().contains("expected ','"));
         assert!(rows(Listed, "[[1] [2]]").is_err());
         assert!(rows(Listed, "[[1], [2], [3]]").is_err());
         let blocks = r#"{"a": [1], "b": [2]} {"a": [], "b": []} {"b": [4], "a": [3]}"#;
