@@ -22,7 +22,6 @@ mod parquet_schema;
 mod parquet;
 
 mod paint;
-mod tip;
 
 mod vertical;
 

@@ -4,6 +4,7 @@
 //! two values of one type is the order ClickHouse sorts them in; NULL sorts last.
 
 pub mod escapes;
+pub mod in_words;
 pub mod packed;
 pub mod print;
 pub mod bson;

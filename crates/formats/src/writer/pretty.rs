@@ -9,12 +9,12 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use super::paint::{BOLD, GREY, Grid, Line, PLAIN, Strokes, UNDERLINED};
-use super::tip::tip;
 use super::vertical::VerticalWriter;
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
+use model::value::in_words::tip;
 use model::value::width::{cut, display_width};
 
 pub(super) struct PrettyWriter {

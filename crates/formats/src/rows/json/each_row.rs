@@ -8,7 +8,6 @@ mod members;
 
 use crate::columns::text::NULL_SIGN;
 use crate::error::{ValueError, excerpt};
-use crate::rows::json::keys::Keys;
 use crate::rows::quick_rows::quick_rows;
 use crate::rows::split::{NamedRows, Room, RowEnd, SplitError, SplitRows, Taken, resume_unescaped};
 use crate::settings::FormatSettings;
@@ -17,6 +16,7 @@ use members::Searched;
 use model::ErrorCode;
 use model::table_def::column_names::{Ambiguous, ColumnNames};
 use scan::find::{ItemEnd, contains, depth_of, skip_space};
+use scan::keys::Keys;
 
 /// How deep a value that nobody reads is looked at.
 const SKIPPED_DEPTH_MAX: usize = 16;

@@ -2,7 +2,6 @@
 //!
 //! Must not know: column types.
 
-pub(crate) mod keys;
 pub(crate) mod each_row;
 pub(crate) mod document;
 pub(crate) mod by_column;

@@ -1,4 +1,4 @@
-//! Keys of JSON objects in the order a file has them, learnt from its rows.
+//! Keys of objects in the order a file has them, learnt from its rows.
 //!
 //! Rows of one file mostly have the same keys in the same order, whatever the order of the columns and whether or not
 //! anybody wants them all; so the key that followed last time is compared first, eight bytes at a time.
@@ -58,7 +58,7 @@ impl Key {
 
 /// What is known of the keys of a file.
 #[derive(Default)]
-pub(crate) struct Keys {
+pub struct Keys {
     known: Vec<Key>,
     /// The key that is expected next.
     place: usize,
@@ -66,22 +66,23 @@ pub(crate) struct Keys {
 }
 
 /// A key that stands where it was looked for.
-pub(crate) struct Found {
+pub struct Found {
     /// Bytes with quotes and colon.
-    pub(crate) length: usize,
-    pub(crate) column: Option<usize>,
+    pub length: usize,
+    /// The column that it means, if any.
+    pub column: Option<usize>,
 }
 
 impl Keys {
     /// A row begins.
     #[inline]
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.place = 0;
     }
 
     /// The key at the start of `rest`, if it is one of those expected.
     #[inline]
-    pub(crate) fn find(&mut self, rest: &[u8]) -> Option<Found> {
+    pub fn find(&mut self, rest: &[u8]) -> Option<Found> {
         match self.known.get(self.place) {
             Some(key) if key.starts(rest) => {
                 self.place += 1;
@@ -100,7 +101,7 @@ impl Keys {
     }
 
     /// Says of which column a key was that was not found; it is given with its quotes.
-    pub(crate) fn learn(&mut self, quoted: &[u8], column: Option<usize>) {
+    pub fn learn(&mut self, quoted: &[u8], column: Option<usize>) {
         if self.lessons >= LESSONS_MAX {
             return;
         }

@@ -1,6 +1,6 @@
 //! Large numbers in words: `-- 12.35 million`.
 
-use model::ColumnType;
+use crate::column_type::ColumnType;
 
 const NAMES: [&str; 21] = [
     "",
@@ -31,7 +31,7 @@ const LAST_NAME: &str = "vigintillion";
 const HASHES: std::ops::RangeInclusive<f64> = 1e18..=18_446_744_073_709_551_616.0;
 
 /// The note behind a number's text; `None` for small numbers and what is none. `threshold` 0 switches notes off.
-pub(super) fn tip(text: &[u8], column_type: &ColumnType, threshold: u64) -> Option<String> {
+pub fn tip(text: &[u8], column_type: &ColumnType, threshold: u64) -> Option<String> {
     if threshold == 0 || text.len() < 6 && !text.contains(&b'e') || !column_type.is_number() {
         return None;
     }
