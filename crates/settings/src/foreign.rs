@@ -8,12 +8,13 @@ output_format_csv_header_serialize_tuple_into_separate_columns Bool, "1", Refuse
 input_format_csv_missing_nullable_as_empty_string Bool, "0", Refused, "Whether a missing field is an empty text where NULL could be.";
 input_format_json_throw_on_bad_escape_sequence Bool, "1", Refused, "Whether a bad escape in JSON is an error.";
 input_format_json_ignore_unnecessary_fields Bool, "1", NoEffect, "Whether fields nobody asked for are passed over unparsed.";
+input_format_json_validate_types_from_metadata Bool, "1", NoEffect, "Whether types in the metadata of JSON must be those that are asked for; they need not.";
 input_format_json_max_object_size Bytes, "536870912", NoEffect, "Longest object of JSON; input_format_max_row_bytes counts.";
 input_format_json_use_string_type_for_ambiguous_paths_in_named_tuples_inference_from_objects Bool, "0", NoEffect, "Whether paths that are values and objects are text; they are an error.";
 input_format_json_infer_array_of_dynamic_from_array_of_different_types Bool, "1", NoEffect, "Whether lists of values of several types are of Dynamic; they are of text.";
 output_format_bson_string_as_string Bool, "0", Obeyed, "Whether texts of BSON are texts, not bytes.";
 input_format_json_max_string_column_growth_step UInt64, "0", NoEffect, "How memory of texts grows.";
-input_format_try_infer_variants Bool, "0", Refused, "Whether columns of several types are inferred as Variant.";
+input_format_try_infer_variants Bool, "0", Obeyed, "Whether columns of several types are inferred as Variant, of which there is none: they are an error then.";
 input_format_read_datetime_number_as_raw_value Bool, "0", Refused, "Whether a number is a time in the column's own unit.";
 input_format_ipv4_default_on_conversion_error Bool, "0", Refused, "Whether an address that cannot be read is the default.";
 input_format_ipv6_default_on_conversion_error Bool, "0", Refused, "Whether an address that cannot be read is the default.";

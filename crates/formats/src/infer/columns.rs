@@ -232,9 +232,13 @@ impl Tally<'_> {
     fn join(&mut self, guesses: Vec<Guess>) -> Result<(), FormatError> {
         let (row, is_json) = (self.rows + 1, self.source() == Source::Json);
         for ((_, known), guess) in self.columns.iter_mut().zip(guesses) {
+            if self.settings.guessing.variants && known.is_foreign_to(&guess, is_json) {
+                *known = Guess::Torn;
+                continue;
+            }
             let joined = match self.kind {
                 _ if is_json => known.join_json(guess, self.settings.json),
-                FormatKind::Values if known.is_foreign_to(&guess) => Err(known.differs(&guess)),
+                FormatKind::Values if known.is_foreign_to(&guess, false) => Err(known.differs(&guess)),
                 _ => {
                     known.join(guess);
                     Ok(())
@@ -354,9 +358,13 @@ impl Tally<'_> {
                     // ClickHouse does not remember NULLs of this format.
                     guess = guess.without_null();
                 }
-                let row = self.rows + 1;
+                let (row, variants, is_json) =
+                    (self.rows + 1, self.settings.guessing.variants, self.kind != FormatKind::Tskv);
                 match self.columns.iter_mut().find(|(known, _)| *known == name) {
-                    Some((_, known)) if self.kind == FormatKind::Tskv => known.join(guess),
+                    Some((_, known)) if variants && known.is_foreign_to(&guess, is_json) => {
+                        *known = Guess::Torn
+                    }
+                    Some((_, known)) if !is_json => known.join(guess),
                     Some((_, known)) => known.join_json(guess, self.settings.json).map_err(|message| {
                         FormatError::new(ErrorCode::TYPE_MISMATCH, message).at_row(row).in_column(name)
                     })?,
@@ -378,9 +386,16 @@ impl Tally<'_> {
         let mut columns = Vec::with_capacity(self.columns.len());
         let is_json = self.source() == Source::Json;
         for (name, guess) in self.columns {
-            if guess.is_torn() {
-                let message =
-                    format!("JSON objects have ambiguous data: objects in lists of column \"{name}\" differ");
+            let variants = self.settings.guessing.variants;
+            if guess.is_torn(variants) {
+                let message = match variants {
+                    true => {
+                        format!("values of column \"{name}\" have several types, and there is no Variant")
+                    }
+                    false => format!(
+                        "JSON objects have ambiguous data: those in lists of column \"{name}\" differ"
+                    ),
+                };
                 return Err(FormatError::new(ErrorCode::INCORRECT_DATA, message).in_column(name));
             }
             // Outside of JSON what is only NULL is text without NULLs, as in ClickHouse.

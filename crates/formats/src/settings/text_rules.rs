@@ -373,6 +373,8 @@ pub struct Guessing {
     pub exponents: bool,
     /// Times are DateTime64 even without a fraction.
     pub only_datetime64: bool,
+    /// Columns of values of several kinds are Variant, of which there is none here: they are refused.
+    pub variants: bool,
     /// Which columns become Nullable.
     pub nullable: InferNullable,
 }
@@ -388,6 +390,7 @@ impl Default for Guessing {
             json_named_tuples: true,
             exponents: false,
             only_datetime64: false,
+            variants: false,
             nullable: InferNullable::Always,
         }
     }
@@ -403,6 +406,7 @@ impl Guessing {
         lookup.flag("input_format_json_infer_incomplete_types_as_strings", &mut self.incomplete_as_string);
         lookup.flag("input_format_try_infer_exponent_floats", &mut self.exponents);
         lookup.flag("input_format_try_infer_datetimes_only_datetime64", &mut self.only_datetime64);
+        lookup.flag("input_format_try_infer_variants", &mut self.variants);
         if let Some(mode) = (lookup.0)("schema_inference_make_columns_nullable") {
             self.nullable = InferNullable::of(&mode);
         }

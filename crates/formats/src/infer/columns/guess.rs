@@ -25,27 +25,32 @@ pub(super) enum Guess {
     Tuple(Vec<Guess>),
     /// A JSON object.
     Object(Vec<(String, Guess)>),
-    /// Objects of one list whose members have nothing in common: no column holds them.
+    /// Values that have nothing in common: no column holds them.
     Torn,
 }
 
 pub(super) const STRING: Guess = Guess::Type(ColumnType::String);
 
 impl Guess {
-    /// Whether SQL literals of both kinds cannot stand in one column.
-    pub(super) fn is_foreign_to(&self, other: &Guess) -> bool {
+    /// Whether SQL literals of both kinds cannot stand in one column, or values of JSON cannot but as text.
+    pub(super) fn is_foreign_to(&self, other: &Guess, json: bool) -> bool {
         use ColumnType as T;
         let is_text = |guess: &Guess| {
             matches!(guess, Guess::Type(T::String | T::Date | T::DateTime { .. } | T::DateTime64 { .. }))
         };
         match (self.values(), other.values()) {
             (Guess::Unknown, _) | (_, Guess::Unknown) => false,
-            (Guess::List(a), Guess::List(b)) => a.is_foreign_to(b),
+            (Guess::List(a), Guess::List(b)) => a.is_foreign_to(b, json),
             (Guess::Tuple(a), Guess::Tuple(b)) if a.len() == b.len() => {
-                a.iter().zip(b).any(|(a, b)| a.is_foreign_to(b))
+                a.iter().zip(b).any(|(a, b)| a.is_foreign_to(b, json))
             }
-            (Guess::Pairs(ak, av), Guess::Pairs(bk, bv)) => ak.is_foreign_to(bk) || av.is_foreign_to(bv),
-            (a, b) => match joined(a.clone(), b.clone(), false) {
+            (Guess::Pairs(ak, av), Guess::Pairs(bk, bv)) => {
+                ak.is_foreign_to(bk, json) || av.is_foreign_to(bv, json)
+            }
+            (Guess::Object(a), Guess::Object(b)) => a.iter().any(|(name, member)| {
+                b.iter().any(|(other, of)| other == name && member.is_foreign_to(of, json))
+            }),
+            (a, b) => match joined(a.clone(), b.clone(), json) {
                 Some(STRING) => !is_text(a) || !is_text(b),
                 both => both.is_none(),
             },
@@ -80,13 +85,15 @@ impl Guess {
         *self.values() == STRING
     }
 
-    /// Whether it holds objects that have no type together.
-    pub(super) fn is_torn(&self) -> bool {
+    /// Whether it holds values that have no type together; with `variants` whole numbers that no type holds are such.
+    pub(super) fn is_torn(&self, variants: bool) -> bool {
         match self.values() {
             Guess::Torn => true,
-            Guess::List(item) => item.is_torn(),
-            Guess::Tuple(items) => items.iter().any(Guess::is_torn),
-            Guess::Object(members) => members.iter().any(|(_, member)| member.is_torn()),
+            Guess::Whole { negative, above } => variants && *negative && *above,
+            Guess::List(item) => item.is_torn(variants),
+            Guess::Pairs(key, value) => key.is_torn(variants) || value.is_torn(variants),
+            Guess::Tuple(items) => items.iter().any(|item| item.is_torn(variants)),
+            Guess::Object(members) => members.iter().any(|(_, member)| member.is_torn(variants)),
             _ => false,
         }
     }

@@ -218,13 +218,13 @@ fn literal(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess
         return Some(Guess::null());
     }
     match text.first()? {
-        b'[' => list(text, syntax, |item| literal(item, settings, depth + 1)),
+        b'[' => list(text, syntax, settings, |item| literal(item, settings, depth + 1)),
         b'{' => {
             let (mut key, mut value) = (Guess::Unknown, Guess::Unknown);
             let mut items = Items::new(text, b'{', b'}', syntax).ok()?;
             while let Some((k, v)) = items.next_pair().ok()? {
                 let (next_key, next) = (literal(k, settings, depth + 1)?, literal(v, settings, depth + 1)?);
-                if key.is_foreign_to(&next_key) || value.is_foreign_to(&next) {
+                if key.is_foreign_to(&next_key, false) || value.is_foreign_to(&next, false) {
                     return None;
                 }
                 key.join(next_key);
@@ -253,18 +253,29 @@ fn literal(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess
     }
 }
 
-fn list(text: &[u8], syntax: Syntax, mut item: impl FnMut(&[u8]) -> Option<Guess>) -> Option<Guess> {
+fn list(
+    text: &[u8],
+    syntax: Syntax,
+    settings: &FormatSettings,
+    mut item: impl FnMut(&[u8]) -> Option<Guess>,
+) -> Option<Guess> {
+    let json = syntax == Syntax::Json;
     let mut items = Items::new(text, b'[', b']', syntax).ok()?;
     let mut guess = Guess::Unknown;
     while let Some(text) = items.next().ok()? {
         let found = item(text)?;
-        // No literal holds values of several kinds.
-        if syntax == Syntax::Literal && guess.is_foreign_to(&found) {
+        let variants = settings.guessing.variants;
+        let is_foreign = (variants || !json) && guess.is_foreign_to(&found, json);
+        if is_foreign && !variants {
+            // No literal holds values of several kinds.
             return None;
         }
         let of_objects = matches!((&guess, &found), (Guess::Object(_), Guess::Object(_)));
         let apart = if of_objects { Guess::Torn } else { STRING };
-        guess = joined(guess, found, syntax == Syntax::Json).unwrap_or(apart);
+        guess = match is_foreign {
+            true => Guess::Torn,
+            false => joined(guess, found, json).unwrap_or(apart),
+        };
     }
     Some(Guess::List(Box::new(guess)))
 }
@@ -276,7 +287,7 @@ fn json(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
     // A value that is missing is read as a number.
     let Some(first) = text.first() else { return Some(Guess::Whole { negative: false, above: false }) };
     match first {
-        b'[' => list(text, Syntax::Json, |item| json(item, settings, depth + 1)),
+        b'[' => list(text, Syntax::Json, settings, |item| json(item, settings, depth + 1)),
         b'{' if !settings.guessing.json_named_tuples => Some(STRING),
         b'{' => object(text, settings, depth).ok(),
         b'"' => {
