@@ -44,7 +44,10 @@ impl TotalsWriter {
     /// Rows alone, from a writer of their own: what it puts ahead of rows, the rows, what it puts behind.
     fn alone(&self, rows: &RecordBatch) -> Result<[Vec<u8>; 3], FormatError> {
         let mut parts = [vec![], vec![], vec![]];
-        let mut writer = plain_writer(self.kind, &self.settings)?;
+        // What stands beside columns is rows.
+        let by_column = self.kind == FormatKind::JsonColumnsWithMetadata;
+        let kind = if by_column { FormatKind::Json } else { self.kind };
+        let mut writer = plain_writer(kind, &self.settings)?;
         let schema = self.schema.clone().unwrap_or_else(|| rows.schema());
         writer.start(&schema, &mut parts[0])?;
         writer.write(rows, &mut parts[1])?;
@@ -113,7 +116,11 @@ impl RowWriter for TotalsWriter {
                 }
                 self.rows.finish(stats, out)
             }
-            F::Json | F::JsonCompact | F::JsonStrings | F::JsonCompactStrings => {
+            F::Json
+            | F::JsonCompact
+            | F::JsonStrings
+            | F::JsonCompactStrings
+            | F::JsonColumnsWithMetadata => {
                 let mut end = vec![];
                 self.rows.finish(stats, &mut end)?;
                 self.in_document(&end, totals.as_ref(), extremes.as_ref(), out)
@@ -146,9 +153,12 @@ impl TotalsWriter {
         extremes: Option<&RecordBatch>,
         out: &mut Vec<u8>,
     ) -> Result<(), FormatError> {
-        const ROWS_END: &[u8] = b"\n\t],\n\n";
-        let rest = end.strip_prefix(ROWS_END).unwrap_or(end);
-        out.extend_from_slice(ROWS_END);
+        let by_column = self.kind == FormatKind::JsonColumnsWithMetadata;
+        let rows_end: &[u8] = if by_column { b"\n\t},\n\n" } else { b"\n\t],\n\n" };
+        // Columns are held back until here; no value has a line end.
+        let at = end.windows(rows_end.len()).rposition(|window| window == rows_end);
+        let (rows, rest) = end.split_at(at.map_or(0, |at| at + rows_end.len()));
+        out.extend_from_slice(rows);
         if let Some(totals) = totals {
             out.extend_from_slice(b"\t\"totals\":");
             // They stand one level less deep than a row.
@@ -295,11 +305,14 @@ mod tests {
         let total = "Totals:\n───────\nc: 5\ns: 0\n\n";
         assert_eq!(written(FormatKind::Vertical, &both), format!("{rows}{total}{ends}"));
         let document = written(FormatKind::Json, &both);
-        let shown = "\t\"totals\":\n\t{\n\t\t\"c\": 5,\n\t\t\"s\": \"0\"\n\t},\n\n\t\"extremes\":\n\t{\n\t\t\"min\":\n\t\t{\n\t\t\t\"c\": 2,\n\t\t\t\"s\": \"0\"\n\t\t},\n\t\t\"max\":\n\t\t{\n\t\t\t\"c\": 3,\n\t\t\t\"s\": \"1\"\n\t\t}\n\t},\n\n\t\"rows\": 2\n}\n";
-        assert!(document.ends_with(shown), "{document}");
+        let json_tail = "\t\"totals\":\n\t{\n\t\t\"c\": 5,\n\t\t\"s\": \"0\"\n\t},\n\n\t\"extremes\":\n\t{\n\t\t\"min\":\n\t\t{\n\t\t\t\"c\": 2,\n\t\t\t\"s\": \"0\"\n\t\t},\n\t\t\"max\":\n\t\t{\n\t\t\t\"c\": 3,\n\t\t\t\"s\": \"1\"\n\t\t}\n\t},\n\n\t\"rows\": 2\n}\n";
+        assert!(document.ends_with(json_tail), "{document}");
         let document = written(FormatKind::Xml, &both);
         let shown = "\t</data>\n\t<totals>\n\t\t<c>5</c>\n\t\t<s>0</s>\n\t</totals>\n\t<extremes>\n\t\t<min>\n\t\t\t<c>2</c>\n\t\t\t<s>0</s>\n\t\t</min>\n\t\t<max>\n\t\t\t<c>3</c>\n\t\t\t<s>1</s>\n\t\t</max>\n\t</extremes>\n\t<rows>2</rows>\n</result>\n";
         assert!(document.ends_with(shown), "{document}");
+        let by_column = written(FormatKind::JsonColumnsWithMetadata, &both);
+        let head = "\t{\n\t\t\"c\": [3, 2],\n\t\t\"s\": [\"0\", \"1\"]\n\t},\n\n";
+        assert!(by_column.contains(&format!("{head}{json_tail}")), "{by_column}");
         let lists = written(FormatKind::JsonCompact, &alone);
         let shown = "\n\t],\n\n\t\"extremes\":\n\t{\n\t\t\"min\": [2, \"0\"],\n\t\t\"max\": [3, \"1\"]\n\t},\n\n\t\"rows\": 2\n}\n";
         assert!(lists.ends_with(shown), "{lists}");
