@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
+use model::hashes::sip;
 use model::{ColumnType, ErrorCode};
 
 use super::columns::Family;
-use super::{Wide, family_128, joined, sip, wide_texts};
+use super::{Wide, family_128, joined, wide_texts};
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;

@@ -2,23 +2,18 @@
 //!
 //! Invariant: the numbers are ClickHouse's, byte for byte, also for several arguments, arrays, tuples and maps.
 
-mod city;
-mod sip;
-mod murmur;
-mod farm;
-mod metro;
-mod wy;
 mod checksum;
 mod columns;
 mod digest;
 mod keyed;
 
-pub use city::{city_hash as city_hash_64, city_hash_128, combine as join_hashes_64};
+pub use model::hashes::city::{city_hash as city_hash_64, city_hash_128, combine as join_hashes_64};
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, UInt32Array, UInt64Array};
 use arrow::datatypes::{Decimal128Type, UInt32Type, UInt64Type, i256};
+use model::hashes::{city, farm, metro, murmur, sip, wy};
 use model::{ColumnType, raw_text};
 use xxhash_rust::{xxh3::xxh3_64, xxh32::xxh32, xxh64::xxh64};
 

@@ -1,6 +1,6 @@
 //! MetroHash64 (variant 1), after J. Andrew Rogers' source (github.com/jandrewrogers/MetroHash).
 
-use model::saturating::u64_of;
+use crate::saturating::u64_of;
 
 const K0: u64 = 0xC83A_91E1;
 const K1: u64 = 0x8648_DBDB;
@@ -11,7 +11,8 @@ fn word(bytes: &[u8], at: usize, length: usize) -> u64 {
     bytes[at..at + length].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-pub(super) fn metro64(bytes: &[u8]) -> u64 {
+/// The hash of any bytes.
+pub fn metro64(bytes: &[u8]) -> u64 {
     let mut hash = K2.wrapping_mul(K0).wrapping_add(u64_of(bytes.len()));
     let mut rest = bytes;
     if rest.len() >= 32 {

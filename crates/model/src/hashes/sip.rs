@@ -2,7 +2,7 @@
 //!
 //! Invariant: the 128 bits are ClickHouse's own, whose two words are `v0 ^ v1` and `v2 ^ v3` of the short variant.
 
-use model::saturating::u64_of;
+use crate::saturating::u64_of;
 
 fn round(v: &mut [u64; 4]) {
     v[0] = v[0].wrapping_add(v[1]);
@@ -48,19 +48,20 @@ fn finished(mut state: [u64; 4], mark: u64) -> [u64; 4] {
     state
 }
 
-pub(super) fn sip64(bytes: &[u8], key: (u64, u64)) -> u64 {
+/// The hash of any bytes.
+pub fn sip64(bytes: &[u8], key: (u64, u64)) -> u64 {
     let [a, b, c, d] = finished(state(bytes, key, 0), 0xFF);
     a ^ b ^ c ^ d
 }
 
 /// ClickHouse's 128 bits.
-pub(super) fn sip128(bytes: &[u8], key: (u64, u64)) -> [u8; 16] {
+pub fn sip128(bytes: &[u8], key: (u64, u64)) -> [u8; 16] {
     let [a, b, c, d] = finished(state(bytes, key, 0), 0xFF);
     joined(a ^ b, c ^ d)
 }
 
 /// The 128 bits of the reference implementation.
-pub(super) fn sip128_reference(bytes: &[u8], key: (u64, u64)) -> [u8; 16] {
+pub fn sip128_reference(bytes: &[u8], key: (u64, u64)) -> [u8; 16] {
     let mut state = finished(state(bytes, key, 0xEE), 0xEE);
     let low = state.iter().fold(0, |all, word| all ^ word);
     state[1] ^= 0xDD;

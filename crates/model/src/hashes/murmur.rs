@@ -2,7 +2,7 @@
 //!
 //! Invariant: the seeds are ClickHouse's.
 
-use model::saturating::u64_of;
+use crate::saturating::u64_of;
 
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
@@ -21,7 +21,8 @@ fn length64(bytes: &[u8]) -> u64 {
     u64_of(bytes.len())
 }
 
-pub(super) fn murmur2_32(bytes: &[u8], seed: u32) -> u32 {
+/// MurmurHash2.
+pub fn murmur2_32(bytes: &[u8], seed: u32) -> u32 {
     const M: u32 = 0x5bd1_e995;
     let mut h = seed ^ length32(bytes);
     let chunks = bytes.chunks_exact(4);
@@ -40,7 +41,7 @@ pub(super) fn murmur2_32(bytes: &[u8], seed: u32) -> u32 {
 }
 
 /// MurmurHash64A.
-pub(super) fn murmur2_64(bytes: &[u8], seed: u64) -> u64 {
+pub fn murmur2_64(bytes: &[u8], seed: u64) -> u64 {
     const M: u64 = 0xc6a4_a793_5bd1_e995;
     let mut h = seed ^ length64(bytes).wrapping_mul(M);
     let chunks = bytes.chunks_exact(8);
@@ -59,16 +60,17 @@ pub(super) fn murmur2_64(bytes: &[u8], seed: u64) -> u64 {
 }
 
 /// The one of GCC's standard library, which is MurmurHash64A with its own seed.
-pub(super) fn gcc_murmur(bytes: &[u8]) -> u64 {
+pub fn gcc_murmur(bytes: &[u8]) -> u64 {
     murmur2_64(bytes, 0xc70f_6907)
 }
 
 /// The one of Kafka's default partitioner, which takes the sign off.
-pub(super) fn kafka_murmur(bytes: &[u8]) -> u32 {
+pub fn kafka_murmur(bytes: &[u8]) -> u32 {
     murmur2_32(bytes, 0x9747_b28c) & 0x7FFF_FFFF
 }
 
-pub(super) fn murmur3_32(bytes: &[u8]) -> u32 {
+/// MurmurHash3_x86_32.
+pub fn murmur3_32(bytes: &[u8]) -> u32 {
     const C1: u32 = 0xcc9e_2d51;
     const C2: u32 = 0x1b87_3593;
     let scrambled = |k: u32| k.wrapping_mul(C1).rotate_left(15).wrapping_mul(C2);
@@ -92,7 +94,7 @@ fn mixed(mut k: u64) -> u64 {
 }
 
 /// MurmurHash3_x64_128: its two words.
-pub(super) fn murmur3_128(bytes: &[u8]) -> (u64, u64) {
+pub fn murmur3_128(bytes: &[u8]) -> (u64, u64) {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
     let first = |k: u64| k.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);

@@ -4,7 +4,7 @@
 //! `farmhash::Fingerprint64`; their numbers never change. Texts of 0..=16, 17..=32, 33..=64 bytes and above go ways of
 //! their own.
 
-use model::saturating::u64_of;
+use crate::saturating::u64_of;
 
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
@@ -91,7 +91,8 @@ fn blocks(s: &[u8]) -> (usize, usize) {
     ((s.len() - 1) / 64 * 64, s.len() - 64)
 }
 
-pub(super) fn fingerprint64(s: &[u8]) -> u64 {
+/// The fingerprint of any bytes.
+pub fn fingerprint64(s: &[u8]) -> u64 {
     match s.len() {
         0..=16 => return up_to_16(s),
         17..=32 => return up_to_32(s),
@@ -138,7 +139,8 @@ fn of_32(s: &[u8], mul: u64, seeds: [u64; 2]) -> u64 {
     shift_mix((v ^ a).wrapping_mul(mul))
 }
 
-pub(super) fn farm64(s: &[u8]) -> u64 {
+/// The hash of any bytes.
+pub fn farm64(s: &[u8]) -> u64 {
     let n = s.len();
     let mul = |less: u64, lengths: u64| K2.wrapping_sub(less).wrapping_add(lengths * length_of(s));
     match n {
@@ -217,7 +219,7 @@ fn long(s: &[u8]) -> u64 {
 }
 
 /// Two hashes as one.
-pub(super) fn fingerprint_of_two(low: u64, high: u64) -> u64 {
+pub fn fingerprint_of_two(low: u64, high: u64) -> u64 {
     const MUL: u64 = 0x9ddf_ea08_eb38_2d69;
     let a = shift_mix((low ^ high).wrapping_mul(MUL));
     let mut b = (high ^ a).wrapping_mul(MUL);

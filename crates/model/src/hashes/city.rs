@@ -2,7 +2,7 @@
 //!
 //! Invariant: the numbers never change; later versions of CityHash give others.
 
-use model::saturating::u64_of;
+use crate::saturating::u64_of;
 
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;

@@ -2,7 +2,7 @@
 //!
 //! Must not know: types.
 
-use model::saturating::u64_of;
+use crate::saturating::u64_of;
 
 const SECRET: [u64; 4] =
     [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
@@ -18,7 +18,8 @@ fn mix(a: u64, b: u64) -> u64 {
     u64::try_from(low ^ product >> 64).unwrap_or(0)
 }
 
-pub(super) fn wy64(bytes: &[u8]) -> u64 {
+/// The hash of any bytes.
+pub fn wy64(bytes: &[u8]) -> u64 {
     let length = bytes.len();
     let mut seed = SECRET[0];
     let (a, b) = match length {
