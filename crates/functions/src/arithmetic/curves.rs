@@ -8,9 +8,10 @@ use arrow::array::{ArrayRef, AsArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
 use model::{ColumnType, ErrorCode};
 
+use crate::cast::CastMode;
 use crate::columns::container::{tuple_of, unnamed};
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call};
+use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_int;
 use crate::kernel::types::integer_shape;
@@ -18,8 +19,44 @@ use crate::kernel::types::integer_shape;
 /// Most numbers that Morton's curve joins.
 const DIMENSIONS_MAX: usize = 8;
 
-fn unsigned(arg: &ArgType) -> bool {
-    integer_shape(&arg.column_type).is_some_and(|(_, signed)| !signed)
+/// What a tuple of numbers in front of the others does to them, number by number.
+#[derive(Clone, Copy)]
+struct Scales {
+    least: u64,
+    most: u64,
+    encode: fn(u64, u64) -> u64,
+    decode: fn(u64, u64) -> u64,
+}
+
+/// Morton's: each bit takes the room of so many.
+const ROOM: Scales = Scales { least: 1, most: 8, encode: spread, decode: gathered };
+/// Hilbert's: a number is shifted by so many bits.
+const SHIFT: Scales = Scales {
+    least: 0,
+    most: 32,
+    encode: |number, bits| number << bits,
+    decode: |number, bits| number >> bits,
+};
+
+/// Where the bits of a number are when each takes the room of `room`: the highest of its places.
+fn places(room: u64) -> impl Iterator<Item = (u64, u64)> {
+    (0..64).zip((room - 1..64).step_by(usize::try_from(room).unwrap_or(1)))
+}
+
+fn spread(number: u64, room: u64) -> u64 {
+    places(room).fold(0, |spread, (bit, place)| spread | (number >> bit & 1) << place)
+}
+
+fn gathered(number: u64, room: u64) -> u64 {
+    places(room).fold(0, |gathered, (bit, place)| gathered | (number >> place & 1) << bit)
+}
+
+fn unsigned(column_type: &ColumnType) -> bool {
+    integer_shape(column_type).is_some_and(|(_, signed)| !signed)
+}
+
+fn out_of_bound(message: String) -> FunctionError {
+    FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message)
 }
 
 fn encode_type(
@@ -27,15 +64,44 @@ fn encode_type(
     most: usize,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
-        if args.len() > most {
+        let (scales, numbers) = match args {
+            [ArgType { column_type: ColumnType::Tuple(scales), .. }, numbers @ ..] => (Some(scales), numbers),
+            numbers => (None, numbers),
+        };
+        if numbers.len() > most {
             let message = format!("{name} takes {most} numbers at most");
-            return Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+            return Err(FunctionError::new(ErrorCode::TOO_MANY_ARGUMENTS_FOR_FUNCTION, message));
         }
-        match args.iter().find(|arg| !unsigned(arg)) {
-            Some(other) => Err(FunctionError::illegal_type(&other.column_type, name)),
+        if scales.is_some_and(|scales| scales.len() != numbers.len()) {
+            return Err(out_of_bound(format!("the tuple of {name} has as many numbers as stand behind it")));
+        }
+        let scales = scales.into_iter().flatten().map(|scale| &scale.column_type);
+        match scales.chain(numbers.iter().map(|arg| &arg.column_type)).find(|one| !unsigned(one)) {
+            Some(other) => Err(FunctionError::illegal_type(other, name)),
             None => Ok(ColumnType::UInt64),
         }
     }
+}
+
+/// The numbers of the tuple in front, of the first row: `None` if there is no tuple, and nothing of a column without rows.
+fn scales_of(call: &Call<'_>, scales: Scales, name: &str) -> Result<Option<Vec<u64>>, FunctionError> {
+    let Arg { array, column_type: ColumnType::Tuple(elements), .. } = call.arg(0)? else { return Ok(None) };
+    if array.is_empty() {
+        return Ok(Some(vec![]));
+    }
+    let caster = call.caster(CastMode::Strict);
+    let mut numbers = Vec::with_capacity(elements.len());
+    for (column, element) in array.as_struct().columns().iter().zip(elements) {
+        let column = caster.column(column, &element.column_type, &ColumnType::UInt64)?;
+        let number = column.as_primitive::<UInt64Type>().value(0);
+        if !(scales.least..=scales.most).contains(&number) {
+            let message =
+                format!("{number} in the tuple of {name}: it is {} to {}", scales.least, scales.most);
+            return Err(out_of_bound(message));
+        }
+        numbers.push(number);
+    }
+    Ok(Some(numbers))
 }
 
 /// The bits of all numbers in turn, from the lowest.
@@ -99,15 +165,24 @@ fn of_hilbert(code: u64) -> (u64, u64) {
     (x, y)
 }
 
-fn encode(call: &Call<'_>, join: fn(&[u64]) -> u64) -> Result<ArrayRef, FunctionError> {
-    let columns: Vec<(ArrayRef, usize)> = (0..call.args.len())
+fn encode(
+    call: &Call<'_>,
+    name: &str,
+    scales: Scales,
+    join: fn(&[u64]) -> u64,
+) -> Result<ArrayRef, FunctionError> {
+    let given = scales_of(call, scales, name)?;
+    let columns: Vec<(ArrayRef, usize)> = (usize::from(given.is_some())..call.args.len())
         .map(|index| Ok((call.converted(index, &ColumnType::UInt64)?, index)))
         .collect::<Result<_, FunctionError>>()?;
     call.each::<UInt64Type>(|row| {
-        let numbers: Vec<u64> = columns
+        let mut numbers: Vec<u64> = columns
             .iter()
             .map(|(array, index)| array.as_primitive::<UInt64Type>().value(call.args[*index].row(row)))
             .collect();
+        for (number, scale) in numbers.iter_mut().zip(given.iter().flatten()) {
+            *number = (scales.encode)(*number, *scale);
+        }
         Ok(join(&numbers))
     })
 }
@@ -117,27 +192,45 @@ fn decode_type(
     most: usize,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
-        let count = constant_int(args, 0).and_then(|count| usize::try_from(count).ok());
+        let count = match &args[0].column_type {
+            ColumnType::Tuple(_) if args[0].constant.is_none() => {
+                let message = format!("the first argument of {name} is a constant");
+                return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
+            }
+            ColumnType::Tuple(scales) => match scales.iter().find(|scale| !unsigned(&scale.column_type)) {
+                Some(other) => return Err(FunctionError::illegal_type(&other.column_type, name)),
+                None => Some(scales.len()),
+            },
+            _ => constant_int(args, 0).and_then(|count| usize::try_from(count).ok()),
+        };
         let count = count.filter(|count| (1..=most).contains(count)).ok_or_else(|| {
-            let message = format!("the first argument of {name} is a constant from 1 to {most}");
-            FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message)
+            out_of_bound(format!("the first argument of {name} is a constant from 1 to {most}"))
         })?;
-        if !unsigned(&args[1]) {
+        if !unsigned(&args[1].column_type) {
             return Err(FunctionError::illegal_type(&args[1].column_type, name));
         }
         Ok(unnamed((0..count).map(|_| ColumnType::UInt64)))
     }
 }
 
-fn decode(call: &Call<'_>, apart: fn(u64, usize) -> Vec<u64>) -> Result<ArrayRef, FunctionError> {
+fn decode(
+    call: &Call<'_>,
+    name: &str,
+    scales: Scales,
+    apart: fn(u64, usize) -> Vec<u64>,
+) -> Result<ArrayRef, FunctionError> {
     let ColumnType::Tuple(elements) = call.result_type else {
         return Err(FunctionError::illegal_type(call.result_type, "of a curve"));
     };
+    let given = scales_of(call, scales, name)?;
     let (codes, arg) = (call.converted(1, &ColumnType::UInt64)?, call.arg(1)?);
     let codes = codes.as_primitive::<UInt64Type>();
     let mut columns = vec![Vec::with_capacity(call.rows); elements.len()];
     for row in 0..call.rows {
-        let numbers = apart(codes.value(arg.row(row)), elements.len());
+        let mut numbers = apart(codes.value(arg.row(row)), elements.len());
+        for (number, scale) in numbers.iter_mut().zip(given.iter().flatten()) {
+            *number = (scales.decode)(*number, *scale);
+        }
         for (column, number) in columns.iter_mut().zip(numbers) {
             column.push(number);
         }
@@ -153,7 +246,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
         [x] => *x,
         _ => 0,
     };
-    let places = |code: u64, count: usize| match count {
+    let apart = |code: u64, count: usize| match count {
         1 => vec![code],
         _ => {
             let (y, x) = of_hilbert(code);
@@ -163,37 +256,37 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
             "mortonEncode",
-            1..=DIMENSIONS_MAX,
+            1..=DIMENSIONS_MAX + 1,
             encode_type("mortonEncode", DIMENSIONS_MAX),
-            |call| encode(call, interleaved),
+            |call| encode(call, "mortonEncode", ROOM, interleaved),
         )
         .doc(
-            "mortonEncode(a, b, ...)",
-            "The bits of all numbers in turn, as one number.",
+            "mortonEncode([room,] a, b, ...)",
+            "The bits of all numbers in turn, as one number; each takes as many places as the tuple `room` says.",
             "mortonEncode(1, 2, 3) -> 53",
         ),
         ScalarFunction::new("mortonDecode", 2..=2, decode_type("mortonDecode", DIMENSIONS_MAX), |call| {
-            decode(call, taken_apart)
+            decode(call, "mortonDecode", ROOM, taken_apart)
         })
         .doc(
             "mortonDecode(n, code)",
-            "The n numbers of a Morton code.",
+            "The n numbers of a Morton code; n may be the tuple that encoding was given.",
             "mortonDecode(3, 53) -> (1,2,3)",
         ),
-        ScalarFunction::new("hilbertEncode", 1..=2, encode_type("hilbertEncode", 2), move |call| {
-            encode(call, hilbert)
+        ScalarFunction::new("hilbertEncode", 1..=usize::MAX, encode_type("hilbertEncode", 2), move |call| {
+            encode(call, "hilbertEncode", SHIFT, hilbert)
         })
         .doc(
-            "hilbertEncode(a, b)",
-            "The place of two numbers on Hilbert's curve.",
+            "hilbertEncode([shift,] a, b)",
+            "The place of two numbers on Hilbert's curve, after shifts to the left by the tuple `shift`.",
             "hilbertEncode(3, 4) -> 31",
         ),
         ScalarFunction::new("hilbertDecode", 2..=2, decode_type("hilbertDecode", 2), move |call| {
-            decode(call, places)
+            decode(call, "hilbertDecode", SHIFT, apart)
         })
         .doc(
             "hilbertDecode(n, code)",
-            "The n numbers at a place of Hilbert's curve.",
+            "The n numbers at a place of Hilbert's curve; n may be the tuple that encoding was given.",
             "hilbertDecode(2, 31) -> (3,4)",
         ),
     ]

@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, PrimitiveArray};
+use arrow::array::{ArrayRef, AsArray, Int64Array, PrimitiveArray};
 use arrow::buffer::ScalarBuffer;
 use arrow::datatypes::{ArrowNativeTypeOp, Float64Type, Int64Type, UInt64Type};
 use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::decimals;
+use crate::arithmetic::interval;
 use crate::arithmetic::of_arrays;
 use crate::arithmetic::operator::{Operator, division_by_zero, division_of_smallest};
 use crate::arithmetic::times;
@@ -364,6 +365,7 @@ fn unary_type(negates: bool) -> impl Fn(&[ArgType]) -> Result<ColumnType, Functi
             Some((bytes, false)) if negates => Ok(integer_of(next_size(bytes), true)),
             Some((bytes, false)) => Ok(integer_of(bytes, false)),
             None if plain.is_number() => Ok(plain.clone()),
+            None if negates && plain.is_interval() => Ok(plain.clone()),
             None => Err(FunctionError::illegal_type(plain, if negates { "negate" } else { "abs" })),
         }
     }
@@ -376,6 +378,11 @@ fn negate(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     }
     if result.is_wide_integer() {
         return wide_integers::unary(call, true);
+    }
+    if result.is_interval() {
+        let amounts = interval::amounts(call, 0)?;
+        let opposite = (0..call.rows).map(|row| amounts.get(row).wrapping_neg());
+        return interval::interval_array(Arc::new(Int64Array::from_iter_values(opposite)), result);
     }
     let array = call.converted(0, result)?;
     with_number!(result, T => {

@@ -2,12 +2,15 @@
 //!
 //! Invariant: numbers count days on dates and seconds on times; the difference of two times is in seconds.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{Date32Type, Int32Type, Int64Type};
 use model::ColumnType;
 
-use crate::arithmetic::interval::{Unit, add, added_type, amounts, is_temporal};
+use crate::arithmetic::interval::{Unit, add, added_type, amounts, interval_array, is_temporal};
 use crate::arithmetic::operator::Operator;
+use crate::columns::container::{tuple_of, unnamed};
 use crate::error::FunctionError;
 use crate::kernel::call::Call;
 use crate::kernel::registry::with_nulls;
@@ -25,6 +28,11 @@ enum Shape {
     Interval {
         time: usize,
         unit: Unit,
+    },
+    /// Two intervals, of one unit or of two.
+    Intervals {
+        first: Unit,
+        second: Unit,
     },
     Days,
     Seconds,
@@ -52,8 +60,16 @@ fn shape(operator: Operator, a: &ColumnType, b: &ColumnType) -> Option<Shape> {
             let fractions = [a, b].iter().any(|t| matches!(t, ColumnType::DateTime64 { .. }));
             Some(if fractions { Shape::Ticks { precision } } else { Shape::Seconds })
         }
+        (false, false) => intervals(a, b),
         _ => None,
     }
+}
+
+fn intervals(a: &ColumnType, b: &ColumnType) -> Option<Shape> {
+    let whole = |interval: &ColumnType| {
+        Unit::of_interval(interval).filter(|unit| *interval == unit.interval_type(false))
+    };
+    Some(Shape::Intervals { first: whole(a)?, second: whole(b)? })
 }
 
 /// The type of the result; `None` when it is not about times.
@@ -67,6 +83,8 @@ pub(crate) fn result_type(operator: Operator, a: &ColumnType, b: &ColumnType) ->
             let nullable = *interval == unit.interval_type(true);
             Some(if nullable { added.nullable() } else { added })
         }
+        Shape::Intervals { first, second } if first == second => Some(a.clone()),
+        Shape::Intervals { .. } => Some(unnamed([a.clone(), b.clone()])),
         Shape::Days | Shape::Seconds => Some(ColumnType::Int32),
         Shape::Ticks { precision } => Some(ColumnType::Decimal { precision: 18, scale: precision }),
     }
@@ -91,6 +109,7 @@ pub(crate) fn evaluate(operator: Operator, call: &Call<'_>) -> Result<ArrayRef, 
                 _ => Ok(moved),
             }
         }
+        Some(Shape::Intervals { first, second }) => of_intervals(call, first == second, sign),
         Some(Shape::Days) => {
             let days = |index: usize| -> Result<_, FunctionError> {
                 let arg = call.arg(index)?;
@@ -119,6 +138,23 @@ pub(crate) fn evaluate(operator: Operator, call: &Call<'_>) -> Result<ArrayRef, 
             ))
         }
         None => Err(FunctionError::illegal_type(a, "plus")),
+    }
+}
+
+/// The sum of intervals of one unit, and those of two units beside each other.
+fn of_intervals(call: &Call<'_>, alike: bool, sign: i64) -> Result<ArrayRef, FunctionError> {
+    let (a, b) = (amounts(call, 0)?, amounts(call, 1)?);
+    let column = |amount: &dyn Fn(usize) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values((0..call.rows).map(amount)))
+    };
+    let second = |row: usize| b.get(row).wrapping_mul(sign);
+    match call.result_type.value_type() {
+        ColumnType::Tuple(parts) if !alike => {
+            let columns = parts.iter().zip([column(&|row| a.get(row)), column(&second)]);
+            let columns = columns.map(|(part, amounts)| interval_array(amounts, &part.column_type));
+            Ok(tuple_of(parts, columns.collect::<Result<_, _>>()?, None, call.rows)?)
+        }
+        interval => interval_array(column(&|row| a.get(row).wrapping_add(second(row))), interval),
     }
 }
 

@@ -96,7 +96,7 @@ impl Column<'_> {
         CastError { code: ErrorCode::TYPE_MISMATCH, row: 0, value, to, message }
     }
 
-    /// As [`Self::unsupported`], with the code ClickHouse has for states.
+    /// As [`Self::unsupported`], with the code ClickHouse has for states, and for intervals of times with fractions.
     fn no_state(&self) -> CastError {
         CastError { code: ErrorCode::CANNOT_CONVERT_TYPE, ..self.unsupported() }
     }
@@ -180,6 +180,7 @@ impl Caster {
             (_, C::Enum8(_) | C::Enum16(_)) => self.to_enum(column),
             (a, b) if a.is_interval() && b.is_interval() => self.interval_as(column),
             (from, interval) if interval.is_interval() && is_amount(from) => self.to_interval(column),
+            (C::DateTime64 { .. }, interval) if interval.is_interval() => Err(column.no_state()),
             (interval, to)
                 if interval.is_interval()
                     && (to.is_number()

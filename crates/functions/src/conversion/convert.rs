@@ -13,7 +13,7 @@ use crate::cast::CastMode;
 use crate::conversion::accurate::{self, named_type, named_type_in_zone};
 use crate::conversion::plain_time;
 use crate::error::FunctionError;
-use crate::kernel::call::{Arg, ArgType, Call, SessionValues, parse_zone};
+use crate::kernel::call::{Arg, ArgType, Call, SessionValues, named_zone, parse_zone};
 use crate::kernel::registry::{ScalarFunction, keeps_dictionary};
 use crate::kernel::rows::{constant_int, constant_text, expanded};
 
@@ -252,6 +252,10 @@ pub(crate) fn zone_argument(args: &[ArgType], index: usize) -> Result<Option<Arc
     let name = constant_text(args, index).ok_or_else(|| {
         FunctionError::new(ErrorCode::ILLEGAL_COLUMN, "the time zone must be a constant string")
     })?;
+    // An empty name is no zone.
+    if name.is_empty() {
+        return Ok(None);
+    }
     let _known: Tz = parse_zone(&name)?;
     Ok(Some(name.into()))
 }
@@ -407,7 +411,7 @@ fn to_string(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn to_string_in(call: &Call<'_>, zone: Arc<str>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
-    let _known: Tz = parse_zone(&zone)?;
+    let _known: Tz = named_zone(&zone)?;
     let Some(zoned) = in_zone(arg.column_type.value_type(), zone) else {
         let source = arg.column_type.value_type();
         return Err(FunctionError::illegal_type(source, "toString with a time zone"));

@@ -3,7 +3,7 @@
 //! Invariant: the arithmetic is `interval`'s; days and longer keep the wall clock's time.
 
 use arrow::array::ArrayRef;
-use model::ColumnType;
+use model::{ColumnType, ErrorCode};
 
 use crate::arithmetic::interval::{Unit, add, added_type, interval_array};
 use crate::error::FunctionError;
@@ -87,6 +87,10 @@ fn to_interval(name: &'static str, unit: Unit) -> ScalarFunction {
             Ok(unit.interval_type(other.is_nullable()))
         }
         Some(interval) if Unit::of_interval(interval).is_some() => Ok(unit.interval_type(false)),
+        Some(time) if matches!(time.value_type(), ColumnType::DateTime64 { .. }) => {
+            let message = format!("function {name} does not take {time}: times with fractions are no counts");
+            Err(FunctionError::new(ErrorCode::CANNOT_CONVERT_TYPE, message))
+        }
         Some(other) => Err(FunctionError::illegal_type(other, name)),
         None => Err(FunctionError::bad_argument("a number is needed")),
     };

@@ -9,7 +9,7 @@ use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
 use crate::error::FunctionError;
-use crate::kernel::call::{ArgType, Call, parse_zone};
+use crate::kernel::call::{ArgType, Call, named_zone};
 use crate::kernel::registry::ScalarFunction;
 use crate::time::calendar::{date_of, day_of_week, day_of_year, iso_week};
 
@@ -113,7 +113,7 @@ fn format_in_zones(call: &Call<'_>) -> Result<arrow::array::ArrayRef, FunctionEr
     for row in 0..call.rows {
         let name = zones.get(row);
         if !known.contains_key(name) {
-            known.insert(name.to_owned(), Locals::within(call, 0, parse_zone(name)?)?);
+            known.insert(name.to_owned(), Locals::within(call, 0, named_zone(name)?)?);
         }
     }
     call.each_text(|row, out| write_template(templates.get(row), &known[zones.get(row)], row, out))

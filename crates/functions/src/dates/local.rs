@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 use model::{ColumnType, ErrorCode};
 
 use crate::error::FunctionError;
-use crate::kernel::call::{Arg, ArgType, Call, parse_zone};
+use crate::kernel::call::{Arg, ArgType, Call, named_zone};
 use crate::kernel::types::{is_date, is_time};
 use crate::time::calendar::SECONDS_PER_DAY;
 use crate::time::temporal::{digits_of, power_of_ten, ticks, zone_of};
@@ -44,9 +44,9 @@ impl Locals {
                     let message = "the time zone must be the same in all rows";
                     return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
                 }
-                parse_zone(names.get(0))?
+                named_zone(names.get(0))?
             }
-            Some(_) => parse_zone(call.texts(zone)?.get(0))?,
+            Some(_) => named_zone(call.texts(zone)?.get(0))?,
             None => zone_of(&call.arg(index)?.column_type, call.session.time_zone),
         };
         Locals::within(call, index, tz)

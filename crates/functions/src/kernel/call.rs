@@ -140,6 +140,15 @@ pub fn parse_zone(name: &str) -> Result<Tz, FunctionError> {
         .map_err(|_| FunctionError::new(ErrorCode::BAD_ARGUMENTS, format!("cannot load time zone {name}")))
 }
 
+/// As [`parse_zone`], of an argument that must name a zone.
+pub(crate) fn named_zone(name: &str) -> Result<Tz, FunctionError> {
+    if name.is_empty() {
+        let message = "the time zone given is empty";
+        return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
+    }
+    parse_zone(name)
+}
+
 /// Numbers that look random and follow from a seed, for any number of threads ([`model::mix64`]).
 #[derive(Debug)]
 pub struct RandomStream {
