@@ -185,7 +185,12 @@ impl AggregateUDFImpl for Wrapped {
     }
 
     fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
-        self.definition.check_count(arg_fields.len())?;
+        // Of a NULL as it is written nothing is aggregated, whatever stands behind the arguments.
+        let is_null = |field: &FieldRef| *type_of_field(field).value_type() == ColumnType::Nothing;
+        let is_of_null = self.definition.name != "count" && self.arguments(arg_fields).iter().any(is_null);
+        if !is_of_null || arg_fields.len() < self.definition.arity {
+            self.definition.check_count(arg_fields.len())?;
+        }
         let layouts: Vec<DataType> = arg_fields.iter().map(|field| field.data_type().clone()).collect();
         (self.definition.arguments)(self.definition, self.arguments(&layouts))?;
         let types: Vec<ColumnType> =

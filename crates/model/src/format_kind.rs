@@ -199,11 +199,12 @@ impl FormatKind {
         SPECS.iter().find(named).map(|spec| spec.kind)
     }
 
-    /// The format a file name's last suffix stands for, compression suffixes already removed.
+    /// The format a file name's last suffix stands for, compression suffixes already removed. The name of a format is a
+    /// suffix, too.
     pub fn of_file_name(name: &str) -> Option<FormatKind> {
         let (_, suffix) = name.rsplit_once('.')?;
         let matches = |spec: &&Spec| spec.suffixes.iter().any(|s| s.eq_ignore_ascii_case(suffix));
-        SPECS.iter().find(matches).map(|spec| spec.kind)
+        SPECS.iter().find(matches).map(|spec| spec.kind).or_else(|| Self::parse(suffix))
     }
 
     /// Every format, for `system.formats`.

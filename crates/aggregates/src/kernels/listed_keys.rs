@@ -54,6 +54,7 @@ fn as_number(key: &ColumnType, function: &str) -> Result<Option<ColumnType>, Fun
         ColumnType::DateTime { .. } => Ok(Some(ColumnType::UInt32)),
         ColumnType::Bool => Ok(Some(ColumnType::UInt8)),
         ColumnType::String => Ok(None),
+        ColumnType::Float32 | ColumnType::Float64 => Ok(Some(ColumnType::Float64)),
         number if number.is_integer() => Ok(Some(number.clone())),
         other => {
             let message = format!("{function} with keys of type {other}");
@@ -97,8 +98,15 @@ fn listed(group: &Group<'_>, keys: &ArrayRef, key: &ColumnType) -> Result<Vec<bo
         from = plain(number);
     }
     let shown = cast_column(&shown, &from, &plain(&ColumnType::String), CastMode::Strict)?;
+    // A list without any float is one of whole numbers, which no float is equal to.
+    let of_floats = written.iter().any(|one| one.parse::<i128>().is_err());
+    let same_float = |written: &str, shown: &str| match (written.parse::<f64>(), shown.parse::<f64>()) {
+        (Ok(a), Ok(b)) => of_floats && (a == b || a.is_nan() && b.is_nan()),
+        _ => false,
+    };
     let is_one = |written: &&str, shown: &str| match (&number, quoted_text(written)) {
         (None, Some(text)) => text == shown,
+        (Some(ColumnType::Float64), None) => same_float(written, shown),
         (Some(_), None) => *written == shown,
         _ => false,
     };

@@ -119,7 +119,7 @@ fn each(
 
 pub(super) fn functions() -> Vec<ScalarFunction> {
     vec![
-        ScalarFunction::new("JSON_EXISTS", 2..=2, rule("JSON_EXISTS", ColumnType::UInt8), |call| {
+        ScalarFunction::new("JSON_EXISTS", 2..=usize::MAX, rule("JSON_EXISTS", ColumnType::UInt8), |call| {
             let (texts, steps) = (call.texts(0)?, parse(call.texts(1)?.get(0))?);
             call.each_flag(|row| {
                 let mut any = false;
@@ -135,7 +135,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "Whether a path of SQL/JSON leads to anything.",
             "JSON_EXISTS('{\"a\": 1}', '$.a') -> 1",
         ),
-        ScalarFunction::new("JSON_QUERY", 2..=2, rule("JSON_QUERY", ColumnType::String), |call| {
+        ScalarFunction::new("JSON_QUERY", 2..=usize::MAX, rule("JSON_QUERY", ColumnType::String), |call| {
             let (texts, steps) = (call.texts(0)?, parse(call.texts(1)?.get(0))?);
             call.each_text(|row, out| {
                 each(call, row, &steps, &texts, &mut |item| {
@@ -154,7 +154,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "All that a path of SQL/JSON leads to, as a JSON array.",
             "JSON_QUERY('{\"a\": [1, 2]}', '$.a[*]') -> '[1, 2]'",
         ),
-        ScalarFunction::new("JSON_VALUE", 2..=2, rule("JSON_VALUE", ColumnType::String), |call| {
+        ScalarFunction::new("JSON_VALUE", 2..=usize::MAX, rule("JSON_VALUE", ColumnType::String), |call| {
             let (texts, steps) = (call.texts(0)?, parse(call.texts(1)?.get(0))?);
             call.each_text(|row, out| {
                 each(call, row, &steps, &texts, &mut |item| {

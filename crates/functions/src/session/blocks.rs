@@ -127,13 +127,29 @@ fn is_wide(c: char) -> bool {
         | 0xFE30..=0xFE6F | 0xFF00..=0xFF60 | 0xFFE0..=0xFFE6 | 0x1_F300..=0x1_F64F | 0x2_0000..=0x3_FFFD)
 }
 
+/// The name of the column that holds values in memory.
+pub(super) fn memory_name(column_type: &ColumnType) -> String {
+    match in_memory(column_type) {
+        _ if *column_type == ColumnType::Ipv4 => "IPv4".to_owned(),
+        ColumnType::Decimal { precision, .. } => match precision {
+            ..=9 => "Decimal32".to_owned(),
+            10..=18 => "Decimal64".to_owned(),
+            19..=38 => "Decimal128".to_owned(),
+            _ => "Decimal256".to_owned(),
+        },
+        ColumnType::DateTime64 { .. } => "DateTime64".to_owned(),
+        ColumnType::Array(element) => format!("Array({})", memory_name(&element)),
+        other => other.to_string(),
+    }
+}
+
 /// What a column is in memory, and whether it is one value for all rows.
 fn column_name(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
-    let plain = in_memory(&arg.column_type);
+    let plain = memory_name(arg.column_type.value_type());
     let named = match arg.column_type.is_nullable() {
         true => format!("Nullable({plain})"),
-        false => plain.to_string(),
+        false => plain,
     };
     let named = if arg.is_constant { format!("Const({named})") } else { named };
     call.each_part(|_| &named)

@@ -13,22 +13,14 @@ use crate::cast::{CastMode, default_array};
 use crate::columns::container::first_elements;
 use crate::error::FunctionError;
 use crate::kernel::call::Call;
-use crate::kernel::raw::in_memory;
 use crate::kernel::registry::ScalarFunction;
+use crate::session::blocks::memory_name;
 
 fn plain_name(column_type: &ColumnType) -> String {
-    match in_memory(column_type) {
-        _ if matches!(column_type, ColumnType::Ipv4) => "IPv4".to_owned(),
-        ColumnType::Decimal { precision, .. } => match precision {
-            ..=9 => "Decimal32".to_owned(),
-            10..=18 => "Decimal64".to_owned(),
-            19..=38 => "Decimal128".to_owned(),
-            _ => "Decimal256".to_owned(),
-        },
-        ColumnType::DateTime64 { .. } => "DateTime64".to_owned(),
+    match column_type.value_type() {
         ColumnType::FixedString(_) => "FixedString".to_owned(),
         ColumnType::AggregateFunction(_) => "AggregateFunction".to_owned(),
-        other => other.to_string(),
+        other => memory_name(other),
     }
 }
 
