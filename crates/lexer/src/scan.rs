@@ -281,13 +281,8 @@ pub fn insert_body(text: &str, from: usize) -> Option<InsertBody> {
     let mut names_left = 0_usize;
     let mut pieces = Scanner::new(text, from).peekable();
     // INTO, TABLE and FUNCTION, then the target's name, which may itself be a keyword.
-    while let Some(piece) = pieces.peek() {
-        let word = &text[piece.start..piece.end];
-        let opens = ["INTO", "TABLE", "FUNCTION"].iter().any(|opening| word.eq_ignore_ascii_case(opening));
-        if names_left > 0 || !opens {
-            break;
-        }
-        pieces.next();
+    for opening in ["INTO", "TABLE", "FUNCTION"] {
+        pieces.next_if(|piece| text[piece.start..piece.end].eq_ignore_ascii_case(opening));
     }
     pieces.next();
     // Behind FROM INFILE nothing is data: the statement ends as any other.

@@ -11,6 +11,7 @@ use sqlparser::ast::Query;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::grammar;
+use crate::reader::clause_ends::JOINING;
 use crate::reader::head::{Head, whole_expression};
 use crate::reader::tokens::{is_word, tokenize};
 use crate::settings::{SettingDef, SettingEffect, session_settings, table_settings};
@@ -283,14 +284,14 @@ fn last_clause(tokens: &[TokenWithSpan]) -> Option<usize> {
     found
 }
 
-/// The SETTINGS of the first SELECT in parentheses that has them.
+/// The SETTINGS of the first SELECT in parentheses, or before UNION and its kind, that has them.
 fn inner_settings(tokens: &[TokenWithSpan]) -> Option<Range<usize>> {
     let significant = |from: usize| {
         let rest = tokens.iter().enumerate().skip(from);
         rest.filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)))
     };
     // Of each open parenthesis whether a SELECT stands in it.
-    let mut selects: Vec<bool> = vec![];
+    let mut selects: Vec<bool> = vec![false];
     let (mut found, mut depth): (Option<usize>, usize) = (None, 0);
     let mut before: Option<&Token> = None;
     for (at, token) in significant(0) {
@@ -300,7 +301,14 @@ fn inner_settings(tokens: &[TokenWithSpan]) -> Option<Range<usize>> {
                 if let Some(start) = found.filter(|_| selects.len() == depth) {
                     return Some(start..at);
                 }
-                selects.pop();
+                if selects.len() > 1 {
+                    selects.pop();
+                }
+            }
+            word if selects.len() == depth && JOINING.iter().any(|joining| is_word(word, joining)) => {
+                if let Some(start) = found {
+                    return Some(start..at);
+                }
             }
             word if is_word(word, "SELECT") => {
                 if let Some(last) = selects.last_mut() {

@@ -1,4 +1,4 @@
-//! Parts of values by ClickHouse's names: `null`, `size0`, `keys`, `values`, elements of tuples, and paths of them.
+//! Parts of values by ClickHouse's names: `null`, `size` of texts, `size0`, `keys`, `values`, elements of tuples, and paths of them.
 //!
 //! Invariant: the part of an array's elements is an array of theirs. Recursive: a type has a depth.
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt8Array, UInt64Array};
 use model::saturating::u64_of;
-use model::{ColumnType, ErrorCode, TupleElement};
+use model::{ColumnType, ErrorCode, TupleElement, raw_text};
 
 use crate::columns::container::list_of;
 use crate::error::FunctionError;
@@ -37,6 +37,10 @@ pub fn subcolumn_type(of: &ColumnType, path: &str) -> Option<ColumnType> {
                 _ => return None,
             };
             subcolumn_type(&ColumnType::Array(side.clone()), rest)
+        }
+        ColumnType::String if path == "size" => Some(ColumnType::UInt64),
+        ColumnType::Nullable(text) if **text == ColumnType::String && path == "size" => {
+            Some(ColumnType::UInt64.nullable())
         }
         plain => (plain.is_nullable() && path == "null").then_some(ColumnType::UInt8),
     }
@@ -91,6 +95,11 @@ fn part(array: &ArrayRef, of: &ColumnType, path: &str) -> Result<ArrayRef, Funct
             let list = list_of(side, map.offsets().clone(), Arc::clone(values), map.nulls().cloned())?;
             part(&list, &ColumnType::Array(side.clone()), rest)
         }
+        text if *text.value_type() == ColumnType::String && path == "size" => {
+            let length = |text: &str| u64_of(raw_text::bytes(text).len());
+            let lengths = array.as_string_view().iter().map(|text| text.map(length));
+            Ok(Arc::new(lengths.collect::<UInt64Array>()))
+        }
         _ => {
             let nulls = array.logical_nulls();
             let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
@@ -129,7 +138,7 @@ fn taken(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 pub(super) fn functions() -> Vec<ScalarFunction> {
     vec![ScalarFunction::new(NAME, 2..=2, result_type, taken).own_nulls().doc(
         "getSubcolumn(x, 'name')",
-        "A part of x as x.name has it: null, size0, keys, values, an element of a tuple, or a path of them.",
+        "A part of x as x.name has it: null, size, size0, keys, values, an element of a tuple, or a path of them.",
         "getSubcolumn([1, NULL], 'null') -> [0,1]",
     )]
 }

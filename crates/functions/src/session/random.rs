@@ -14,6 +14,7 @@ use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call, RandomStream};
 use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::constant_int;
+use crate::kernel::types::is_float;
 
 /// Longest random text.
 const LENGTH_MAX: i64 = 1 << 24;
@@ -189,6 +190,45 @@ fn text_of_characters(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     })
 }
 
+fn fuzzed_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let [texts, probability] = args else {
+        return Err(FunctionError::bad_argument("a text and a probability are needed"));
+    };
+    if !texts.column_type.is_string() {
+        return Err(FunctionError::illegal_type(&texts.column_type, "fuzzBits"));
+    }
+    if !is_float(&probability.column_type) || probability.constant.is_none() {
+        let message = "the second argument of fuzzBits is a constant float";
+        return Err(FunctionError::new(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
+    }
+    Ok(texts.column_type.clone())
+}
+
+/// The texts with each bit turned by a probability.
+fn fuzzed(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
+    let (texts, probability) = (call.texts(0)?, call.floats(1)?);
+    let fixed = matches!(call.result_type.value_type(), ColumnType::FixedString(_));
+    call.each_text(|row, out| {
+        let probability = probability.get(row);
+        if !(0.0..=1.0).contains(&probability) {
+            let message = "the second argument of fuzzBits is from 0 to 1";
+            return Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message));
+        }
+        let mut bytes = texts.bytes(row).into_owned();
+        for byte in &mut bytes {
+            for bit in 0..8 {
+                *byte ^= u8::from(unit(call) < probability) << bit;
+            }
+        }
+        if fixed {
+            raw_text::push_fixed(&bytes, out);
+        } else {
+            raw_text::push(&bytes, out);
+        }
+        Ok(())
+    })
+}
+
 fn counts() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
@@ -226,6 +266,11 @@ fn counts() -> Vec<ScalarFunction> {
         })
         .volatile()
         .doc("randPoisson(mean[, x])", "A count of the Poisson distribution.", "randPoisson(3)"),
+        ScalarFunction::new("fuzzBits", 2..=2, fuzzed_type, fuzzed).volatile().doc(
+            "fuzzBits(text, p)",
+            "The text with each of its bits turned with probability p.",
+            "fuzzBits('abc', 0.) -> 'abc'",
+        ),
     ]
 }
 
