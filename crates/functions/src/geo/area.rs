@@ -12,7 +12,7 @@ use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 
-type Point = (f64, f64);
+pub(super) type Point = (f64, f64);
 
 fn point_type() -> ColumnType {
     crate::columns::container::unnamed([ColumnType::Float64, ColumnType::Float64])
@@ -24,7 +24,7 @@ fn is_point(column_type: &ColumnType) -> bool {
 }
 
 /// How many arrays are around points; `None` for other types.
-fn depth(column_type: &ColumnType) -> Option<usize> {
+pub(super) fn depth(column_type: &ColumnType) -> Option<usize> {
     match column_type {
         ColumnType::Array(element) if is_point(element) => Some(1),
         ColumnType::Array(element) => depth(element).map(|depth| depth + 1),
@@ -97,14 +97,14 @@ fn in_polygon(p: Point, rings: &[&[Point]]) -> bool {
 }
 
 /// An argument that is arrays of points, as its rings: of each row, of each polygon.
-struct Polygons {
+pub(super) struct Polygons {
     points: Vec<Point>,
     array: ArrayRef,
     depth: usize,
 }
 
 impl Polygons {
-    fn of(call: &Call<'_>, arg: &Arg) -> Result<Self, FunctionError> {
+    pub(super) fn of(call: &Call<'_>, arg: &Arg) -> Result<Self, FunctionError> {
         let depth = depth(&arg.column_type)
             .ok_or_else(|| FunctionError::illegal_type(&arg.column_type, "pointInPolygon"))?;
         let array = call.caster(CastMode::Strict).column(&arg.array, &arg.column_type, &nested(depth))?;
@@ -116,7 +116,7 @@ impl Polygons {
     }
 
     /// The polygons of a row, each a list of rings.
-    fn of_row(&self, row: usize) -> Vec<Vec<&[Point]>> {
+    pub(super) fn of_row(&self, row: usize) -> Vec<Vec<&[Point]>> {
         let lists = self.array.as_list::<i32>();
         let own = range(lists.value_offsets(), row);
         if self.depth == 1 {

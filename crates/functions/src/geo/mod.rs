@@ -5,6 +5,7 @@
 mod distance;
 mod geohash;
 mod area;
+mod measured;
 mod h3;
 
 use crate::kernel::registry::ScalarFunction;
@@ -13,6 +14,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     let mut out = distance::functions();
     out.extend(geohash::functions());
     out.extend(area::functions());
+    out.extend(measured::functions());
     out.extend(h3::functions());
     out
 }
