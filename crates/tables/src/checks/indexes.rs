@@ -1,15 +1,16 @@
-//! Indexes that ClickHouse refuses: arguments their type does not take, columns they are not made for.
+//! Indexes that ClickHouse refuses: arguments their type does not take, columns they are not made for; projections whose keys
+//! repeat.
 //!
 //! Must not know: who reads an index.
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, visit_expressions};
+use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, SetExpr, visit_expressions};
 use model::{ColumnType, ErrorCode, TableDef};
 
 use sql::definition::kept;
 use sql::lexer::error::{Result, SqlError};
-use sql::statement::IndexClause;
+use sql::statement::{IndexClause, ProjectionClause};
 
 /// Calls whose value is another one the next time.
 const CHANGING: &[&str] = &[
@@ -32,7 +33,34 @@ pub(super) fn check(before: Option<&TableDef>, def: &TableDef) -> Result<()> {
     let is_old = |index: &IndexClause| {
         before.is_some_and(|before| kept::indexes(before).any(|old| old.name == index.name))
     };
-    kept::indexes(def).filter(|index| !is_old(index)).try_for_each(|index| check_index(def, &index))
+    kept::indexes(def).filter(|index| !is_old(index)).try_for_each(|index| check_index(def, &index))?;
+    let is_old = |projection: &ProjectionClause| {
+        before.is_some_and(|before| kept::projections(before).any(|old| old.name == projection.name))
+    };
+    kept::projections(def)
+        .filter(|projection| !is_old(projection))
+        .try_for_each(|projection| check_projection(def, &projection))
+}
+
+/// What a projection groups by is its primary key.
+fn check_projection(def: &TableDef, projection: &ProjectionClause) -> Result<()> {
+    let Ok(query) = sql::parse_query(&projection.query) else { return Ok(()) };
+    let SetExpr::Select(select) = query.body.as_ref() else { return Ok(()) };
+    let GroupByExpr::Expressions(keys, _) = &select.group_by else { return Ok(()) };
+    if repeats(keys) && !may_be_suspicious(def) {
+        let message = format!("projection {}: a key is given twice", projection.name);
+        return Err(SqlError::bad_arguments(message).with_hint("allow_suspicious_indices lets it be"));
+    }
+    Ok(())
+}
+
+fn repeats(keys: &[Expr]) -> bool {
+    keys.iter().enumerate().any(|(at, key)| keys[..at].contains(key))
+}
+
+fn may_be_suspicious(def: &TableDef) -> bool {
+    let given = def.settings.get("allow_suspicious_indices");
+    given.is_some_and(|value| matches!(value.as_ref(), "1" | "true"))
 }
 
 fn check_index(def: &TableDef, index: &IndexClause) -> Result<()> {
@@ -47,11 +75,8 @@ fn check_index(def: &TableDef, index: &IndexClause) -> Result<()> {
         return refused(ErrorCode::BAD_ARGUMENTS, "a key is no subquery");
     }
     if let Expr::Tuple(parts) = &index.expression
-        && parts.iter().enumerate().any(|(at, part)| parts[..at].contains(part))
-        && !def
-            .settings
-            .get("allow_suspicious_indices")
-            .is_some_and(|value| matches!(value.as_ref(), "1" | "true"))
+        && repeats(parts)
+        && !may_be_suspicious(def)
     {
         return refused(
             ErrorCode::BAD_ARGUMENTS,
