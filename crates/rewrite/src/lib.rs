@@ -80,8 +80,9 @@ pub fn prepare(query: &Query, context: &RewriteContext<'_>) -> Result<Prepared> 
         weight: weight::Weight::of(context.expanded_elements_max),
         ..Rewriter::default()
     };
-    let labels = shown::labels(&query.ast.body);
-    let mut ast = query.ast.as_ref().clone();
+    let written = totals::without_star(&query.ast);
+    let labels = shown::labels(&written.body);
+    let mut ast = written.clone();
     qualifiers::by_alias(&mut ast, context.current_database);
     let ast = rewriter.query(ast, true)?;
     Ok(Prepared { ast, calls: rewriter.calls, totals: rewriter.totals, labels })

@@ -6,12 +6,52 @@ use sql::dialect::call;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Select, SelectItem, SetExpr, Value, VisitMut,
+    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectItem, SetExpr, TableFactor,
+    Value, VisitMut, WildcardAdditionalOptions,
 };
 
 use crate::aliases::aggregates;
 use crate::grouping_sets::{Filler, keys_of};
 use crate::lower::{nested, operation};
+
+/// What `SELECT * FROM (..)` around totals is: the query in it, whose totals are the result's then.
+pub(crate) fn without_star(query: &Query) -> &Query {
+    let mut inner = query;
+    while let Some(next) = starred(inner) {
+        inner = next;
+    }
+    if groups_with_totals(inner) { inner } else { query }
+}
+
+fn groups_with_totals(query: &Query) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else { return false };
+    let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = &select.group_by;
+    modifiers.contains(&GroupByWithModifier::Totals)
+}
+
+/// The query in parentheses of one that is `SELECT * FROM (..)` and nothing else.
+fn starred(query: &Query) -> Option<&Query> {
+    let Query { with: None, order_by: None, limit_clause: None, fetch: None, body, .. } = query else {
+        return None;
+    };
+    let SetExpr::Select(select) = body.as_ref() else { return None };
+    let ([SelectItem::Wildcard(options)], [table]) = (select.projection.as_slice(), select.from.as_slice())
+    else {
+        return None;
+    };
+    let TableFactor::Derived { lateral: false, subquery, sample: None, alias } = &table.relation else {
+        return None;
+    };
+    let is_plain = select.distinct.is_none()
+        && *options == WildcardAdditionalOptions::default()
+        && table.joins.is_empty()
+        && alias.as_ref().is_none_or(|alias| alias.columns.is_empty())
+        && [&select.prewhere, &select.selection, &select.having, &select.qualify]
+            .iter()
+            .all(|one| one.is_none())
+        && matches!(&select.group_by, GroupByExpr::Expressions(keys, more) if keys.is_empty() && more.is_empty());
+    is_plain.then_some(subquery.as_ref())
+}
 
 /// Takes WITH TOTALS off a GROUP BY; whether it was there.
 pub(crate) fn take(group_by: &mut GroupByExpr) -> bool {
