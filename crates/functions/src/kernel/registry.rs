@@ -181,6 +181,10 @@ impl ScalarFunction {
 
     /// The type of the result, or why these arguments do not fit.
     pub fn result_type(&self, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+        let any_null = || args.iter().any(|arg| *arg.column_type.value_type() == ColumnType::Nothing);
+        if args.len() > self.arguments_max && self.asks_for_null_first() && any_null() {
+            return Ok(ColumnType::Nothing);
+        }
         if args.len() < self.arguments_min || args.len() > self.arguments_max {
             return Err(self.wrong_count(args.len()));
         }
@@ -188,7 +192,7 @@ impl ScalarFunction {
         if self.nulls == NullRule::Own {
             return self.ruled(args);
         }
-        if args.iter().any(|arg| *arg.column_type.value_type() == ColumnType::Nothing) {
+        if any_null() {
             return Ok(ColumnType::Nothing);
         }
         let plain: Vec<ArgType> = args
@@ -304,6 +308,13 @@ impl ScalarFunction {
             NullRule::Own => arg.column_type.clone(),
         };
         Ok(Arg { array, is_constant: arg.is_constant, column_type })
+    }
+
+    /// Whether it is one that ClickHouse lets take several numbers of arguments: of a NULL among them it is NULL before they are
+    /// counted.
+    fn asks_for_null_first(&self) -> bool {
+        let converts = ["toInt", "toUInt", "toFloat", "toString"].iter().any(|to| self.name.starts_with(to));
+        converts || self.nulls == NullRule::Propagate && self.arguments_min < self.arguments_max
     }
 
     fn wrong_count(&self, count: usize) -> FunctionError {
