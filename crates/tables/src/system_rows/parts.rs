@@ -99,6 +99,7 @@ fn push_in_log(
         ("partition_id", part.partition.name().into()),
         ("min_block_number", part.min_block.into()),
         ("max_block_number", part.max_block.into()),
+        ("data_version", part.min_block.into()),
         ("database", database.into()),
         ("table", def.name.to_string().into()),
         ("engine", "MergeTree".into()),
@@ -137,7 +138,8 @@ fn push_part(
         part.blocks.min.into(),
         part.blocks.max.into(),
         part.level.into(),
-        part.data_version.into(),
+        // That of the first of its blocks, until a mutation has another.
+        part.data_version.max(part.blocks.min).into(),
         database.into(),
         def.name.to_string().into(),
         "MergeTree".into(),

@@ -120,7 +120,7 @@ fn push(
             ("min_block_number", part.blocks.min.into()),
             ("max_block_number", part.blocks.max.into()),
             ("level", u64::from(part.level).into()),
-            ("data_version", part.data_version.into()),
+            ("data_version", part.data_version.max(part.blocks.min).into()),
             ("database", database.into()),
             ("table", def.name.to_string().into()),
             ("engine", "MergeTree".into()),
