@@ -59,6 +59,8 @@ pub struct Aggregate {
     pub distinct: bool,
     /// `-OrNull`, `-OrDefault`.
     pub over_nothing: OverNothing,
+    /// That stands behind `-If`, and so rows that the condition leaves out are rows.
+    pub is_outside_if: bool,
     /// `-Array` and its kind.
     pub combinator: Option<&'static str>,
     /// `-State` and its kin, and the function whose states these are: the rest is said of what stands outside of them.
@@ -82,11 +84,13 @@ pub fn find(name: &str) -> Option<&'static String> {
 /// The aggregate of a name, with or without combinators.
 pub fn aggregate(name: &str) -> Option<Aggregate> {
     let (mut rest, mut filtered, mut distinct) = (name, false, false);
-    let mut over_nothing = OverNothing::Own;
+    let (mut over_nothing, mut is_outside_if) = (OverNothing::Own, false);
     loop {
         if let Some(found) = find(rest) {
             let name = found.clone();
-            return Some(Aggregate { name, filtered, distinct, over_nothing, ..Aggregate::default() });
+            let found =
+                Aggregate { name, filtered, distinct, over_nothing, is_outside_if, ..Aggregate::default() };
+            return Some(found);
         }
         let plain = over_nothing == OverNothing::Own;
         if plain
@@ -94,7 +98,7 @@ pub fn aggregate(name: &str) -> Option<Aggregate> {
             && let Some((name, combinator)) = combined(rest)
         {
             let combinator = Some(combinator);
-            return Some(Aggregate { name, filtered, distinct, over_nothing, combinator, stateful: None });
+            return Some(Aggregate { name, filtered, distinct, combinator, ..Aggregate::default() });
         }
         if let Some(found) = stateful(rest).filter(|_| !distinct) {
             return Some(outside(found, filtered, over_nothing));
@@ -108,7 +112,7 @@ pub fn aggregate(name: &str) -> Option<Aggregate> {
             continue;
         }
         if let Some(base) = rest.strip_suffix("If").filter(|_| !filtered) {
-            (rest, filtered) = (base, true);
+            (rest, filtered, is_outside_if) = (base, true, over_nothing != OverNothing::Own);
         } else if let Some(base) = rest.strip_suffix("Distinct").filter(|_| !distinct) {
             (rest, distinct) = (base, true);
         } else {

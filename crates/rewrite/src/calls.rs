@@ -1,5 +1,6 @@
 //! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
 
+mod outside_if;
 mod state_if;
 
 use model::ErrorCode;
@@ -11,9 +12,10 @@ use sql::printer::label::label;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Ident, NullTreatment, ObjectName, Value,
+    Ident, NullTreatment, ObjectName,
 };
 
+use self::outside_if::{default_if_empty, outside_if, unless_empty};
 use self::state_if::over_present;
 use crate::Rewriter;
 use crate::aliases::resolve;
@@ -187,6 +189,9 @@ impl Rewriter {
         if let Some(limited) = limited_concat(aggregate, &function) {
             return self.value(limited);
         }
+        if let Some(outside) = outside_if(written, aggregate, &function) {
+            return self.value(outside);
+        }
         let mut args = arguments(&function)?;
         let mut filter = function.filter.as_ref().map(|condition| condition.as_ref().clone());
         if aggregate.filtered {
@@ -359,19 +364,6 @@ pub(crate) fn with_call(name: &str, args: Vec<Expr>, change: impl FnOnce(&mut Fu
         }
         other => other,
     }
-}
-
-/// `-OrNull`: NULL when there was nothing to aggregate.
-fn unless_empty(rows: Expr, value: Expr) -> Expr {
-    let condition = operation(rows, BinaryOperator::Gt, number("0"));
-    let null = Expr::Value(Value::Null.into());
-    call("if", vec![condition, value, null])
-}
-
-/// `-OrDefault`: the default of its type when there was nothing to aggregate.
-fn default_if_empty(rows: Expr, value: Expr) -> Expr {
-    let nothing = call("defaultValueOfArgumentType", vec![value.clone()]);
-    call("if", vec![operation(rows, BinaryOperator::Gt, number("0")), value, nothing])
 }
 
 fn is_distinct(function: &Function) -> bool {

@@ -40,6 +40,15 @@ const MAKING_ARRAYS: &[&str] = &[
     "topK",
 ];
 
+/// Aggregates that are 0 over nothing, also of Nullable arguments.
+const ZERO_OF_NONE: &[&str] =
+    &["count", "deltaSum", "deltaSumTimestamp", "uniq", "uniqExact", "uniqHLL12", "uniqUpTo"];
+
+/// Whether the result over nothing is 0, whatever the arguments are.
+pub(crate) fn is_zero_of_none(aggregate: &Aggregate) -> bool {
+    ZERO_OF_NONE.contains(&aggregate.name.as_str())
+}
+
 /// Whether the result over nothing is not the default of its type.
 pub(crate) fn has_no_default(aggregate: &Aggregate) -> bool {
     starts_as_one_of(WITHOUT_DEFAULT, aggregate)
