@@ -138,6 +138,9 @@ impl Unit {
     }
 }
 
+/// 2299-12-31, the last day of ClickHouse's calendar: months lead a Date or a DateTime no further.
+const LAST_DAY: i32 = 120_529;
+
 /// The type a time has after an interval of the unit is added to it.
 pub(crate) fn added_type(source: &ColumnType, unit: Unit) -> Option<ColumnType> {
     let below_second = unit < Unit::Second;
@@ -177,9 +180,9 @@ pub(crate) fn add(
         let wraps = *result == ColumnType::Date;
         return call.each::<Date32Type>(|row| {
             let moved = add_to_day(days.value(row_of(row)), amount.get(row).wrapping_mul(sign), unit);
-            // Months stop at the first date, days wrap below it.
+            // Months stop at the first and the last date, days wrap beyond them.
             Ok(match wraps {
-                true if unit.months().is_some() && moved < 0 => 0,
+                true if unit.months().is_some() => wrap_days(moved.clamp(0, LAST_DAY)),
                 true => wrap_days(moved),
                 false => moved,
             })
@@ -202,11 +205,19 @@ pub(crate) fn add(
             tick.ok_or_else(|| FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "decimal math overflow"))?;
         moved.push(match wraps {
             true if unit.months().is_some() && tick < 0 => 0,
+            true if unit.months().is_some() => wrap_seconds(within_calendar(tick, &zone)),
             true => wrap_seconds(tick),
             false => tick,
         });
     }
     Ok(from_ticks(Int64Array::from(moved), result))
+}
+
+/// A second of the last day where it is of a later one.
+fn within_calendar(second: i64, zone: &Zone) -> i64 {
+    let local = zone.to_local(second);
+    let beyond = local.div_euclid(SECONDS_PER_DAY) - i64::from(LAST_DAY);
+    if beyond > 0 { zone.to_epoch(local - beyond * SECONDS_PER_DAY) } else { second }
 }
 
 fn add_to_day(day: i32, amount: i64, unit: Unit) -> i32 {

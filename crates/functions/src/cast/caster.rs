@@ -25,6 +25,8 @@ use crate::time::calendar::SECONDS_PER_DAY;
 pub enum CastMode {
     /// `CAST(x AS T)`: both are errors.
     Strict,
+    /// Values of several types that meet in one: as `Strict`, but a day stops at the ends of DateTime.
+    Meeting,
     /// Rows of an INSERT: as `Strict`, but NULL becomes the default of the type.
     Insert,
     /// `toXOrNull`: both become NULL, and so do numbers out of range; the result is nullable whatever the type says.
@@ -131,7 +133,7 @@ impl Caster {
             return Ok(converted);
         }
         match self.mode {
-            CastMode::Strict => {
+            CastMode::Strict | CastMode::Meeting => {
                 let row = (0..converted.len()).find(|row| converted.is_null(*row)).unwrap_or(0);
                 let mut error = Problem::Null.into_error(row, "NULL", to);
                 // A written NULL is refused by its type, one among values as a value.
@@ -154,13 +156,17 @@ impl Caster {
         self.column(array, &from.clone().nullable(), &to.clone().nullable())
     }
 
+    /// Whether what does not convert is an error; numbers out of range wrap then.
+    pub(super) fn raises(&self) -> bool {
+        !matches!(self.mode, CastMode::OrNull | CastMode::OrDefault)
+    }
+
     /// Text of a String that cannot be read as a Nullable value is NULL, for all but enums, Bool and nested types.
     fn quiet_for(&self, column: &Column<'_>, to: &ColumnType) -> Caster {
         let names = matches!(column.to, ColumnType::Bool | ColumnType::Enum8(_) | ColumnType::Enum16(_));
-        let raises = matches!(self.mode, CastMode::Strict | CastMode::Insert);
         let to_fixed = matches!(column.to, ColumnType::FixedString(_));
         let is_text = *column.from == ColumnType::String || column.from.is_string() && to_fixed;
-        if raises && to.is_nullable() && is_text && !names {
+        if self.raises() && to.is_nullable() && is_text && !names {
             return Caster { mode: CastMode::OrNull, ..*self };
         }
         Caster { ..*self }
@@ -265,13 +271,11 @@ impl Caster {
 
     /// The error for a row, if the mode raises errors.
     pub(super) fn check(&self, problem: Problem, row: usize, column: &Column<'_>) -> Result<(), CastError> {
-        match self.mode {
-            CastMode::OrNull | CastMode::OrDefault => Ok(()),
-            CastMode::Strict | CastMode::Insert => {
-                let text = self.to_text(&column.array.slice(row, 1), column.from);
-                Err(problem.into_error(row, text.value(0), column.to))
-            }
+        if !self.raises() {
+            return Ok(());
         }
+        let text = self.to_text(&column.array.slice(row, 1), column.from);
+        Err(problem.into_error(row, text.value(0), column.to))
     }
 
     /// The array's NULLs, and in mode OrNull the failed rows.

@@ -9,16 +9,12 @@ use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryArray};
 use arrow::buffer::Buffer;
 use model::ColumnType;
 
-use super::caster::{CastMode, Caster, Column};
+use super::caster::{Caster, Column};
 use super::problem::{CastError, Problem};
 use super::read;
 use crate::columns::number::{Number, NumberType, exact, with_number, wrap};
 
 impl Caster {
-    fn is_wrapping(&self) -> bool {
-        matches!(self.mode, CastMode::Strict | CastMode::Insert)
-    }
-
     /// Text, number or Decimal -> machine number.
     pub(super) fn to_number(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         with_number!(column.to, T => self.to_number_of::<T>(column), else Err(column.unsupported()))
@@ -28,7 +24,7 @@ impl Caster {
         match column.from {
             ColumnType::String | ColumnType::FixedString(_) => {
                 let text = column.array.as_string_view();
-                let wrapping = self.is_wrapping();
+                let wrapping = self.raises();
                 let read = self.try_map::<_, T>(column, text, |text| {
                     if T::Native::FLOAT {
                         read::float(text).map(T::Native::wrap_float)
@@ -50,7 +46,7 @@ impl Caster {
         column: &Column<'_>,
     ) -> Result<ArrayRef, CastError> {
         let array = column.array.as_primitive::<S>();
-        if !self.is_wrapping() {
+        if !self.raises() {
             let convert = |value: S::Native| {
                 let made = exact::<S::Native, T::Native>(value).ok_or(Problem::OutOfRange)?;
                 // A float that is another one in fewer bits is not that number.

@@ -84,7 +84,9 @@ impl Caster {
                 let per_second = power_of_ten(digits_of(column.from));
                 let small = *column.to == ColumnType::Date;
                 let days = ticks(column.array).unary::<_, Date32Type>(|tick| {
-                    let day = day_number(zone.to_local(tick.div_euclid(per_second)));
+                    // For a Date the fraction is cut off, also before 1970.
+                    let second = if small { tick / per_second } else { tick.div_euclid(per_second) };
+                    let day = day_number(zone.to_local(second));
                     if small { self.small_day(day) } else { day }
                 });
                 Ok(Arc::new(days))
@@ -140,13 +142,17 @@ impl Caster {
     fn time_from_days(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         let zone = Zone::new(zone_of(column.to, self.time_zone));
         let is_seconds = matches!(column.to, ColumnType::DateTime { .. });
-        let stops = self.stops_at_ends();
+        let (stops, is_date) = (self.stops_at_ends(), *column.from == ColumnType::Date);
         let made: Int64Array = self.try_map(column, column.array.as_primitive::<Date32Type>(), |day| {
             // Later days end after the last second.
-            let day =
-                if is_seconds && stops { i64::from(day).clamp(0, WHOLE_DAYS_MAX) } else { i64::from(day) };
+            let bounded = is_seconds && (stops || is_date && self.mode == CastMode::Meeting);
+            let day = if bounded { i64::from(day).clamp(0, WHOLE_DAYS_MAX) } else { i64::from(day) };
             let seconds = zone.first_at(day * SECONDS_PER_DAY);
             if is_seconds {
+                // East of Greenwich 1970-01-01 begins before the first second: the first day that is whole stands for it.
+                if is_date && seconds < 0 {
+                    return Ok(zone.first_at(SECONDS_PER_DAY));
+                }
                 return Ok(if stops { seconds.clamp(0, SECONDS_MAX) } else { wrap_seconds(seconds) });
             }
             let end = if day < 0 { i64::MIN } else { i64::MAX };

@@ -10,7 +10,7 @@ use arrow::buffer::ScalarBuffer;
 use arrow::datatypes::{Decimal128Type, Decimal256Type, Float64Type, i256};
 use model::{ColumnType, WideInteger};
 
-use super::caster::{CastMode, Caster, Column, broken};
+use super::caster::{Caster, Column, broken};
 use super::decimals::{Unscaled, fits, is_wide, typed};
 use super::problem::{CastError, Problem};
 use super::read::rescale;
@@ -18,10 +18,6 @@ use crate::columns::number::{Number, NumberType, with_number};
 use crate::columns::wide::{column as column_of, float, kind_of, numbers, of_float};
 
 impl Caster {
-    fn keeps_wrapping(&self) -> bool {
-        matches!(self.mode, CastMode::Strict | CastMode::Insert)
-    }
-
     /// Text, numbers -> wide integers.
     pub(super) fn to_wide(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         let Some(kind) = WideInteger::of(column.to) else { return Err(column.unsupported()) };
@@ -51,7 +47,7 @@ impl Caster {
                 let values =
                     numbers(column.array, from).map_err(|error| broken(&error.message, column.to))?;
                 let source = kind_of(from);
-                let exact = !self.keeps_wrapping();
+                let exact = !self.raises();
                 self.wide_rows(column, column.array, |row| {
                     let value = values[row];
                     let out_of_range = exact && !holds(kind, value, source);
@@ -68,7 +64,7 @@ impl Caster {
         }
         let number = of_float(value);
         let same = float(kind.wrap(number), kind) == value;
-        if same || self.keeps_wrapping() { Ok(number) } else { Err(Problem::OutOfRange) }
+        if same || self.raises() { Ok(number) } else { Err(Problem::OutOfRange) }
     }
 
     /// Each row that is not NULL; what does not convert is an error or a NULL, as the mode says.
@@ -102,7 +98,7 @@ impl Caster {
 
     fn wide_to_number_of<T: NumberType>(&self, column: &Column<'_>) -> Result<ArrayRef, CastError> {
         let Some(kind) = WideInteger::of(column.from) else { return Err(column.unsupported()) };
-        let wraps = self.keeps_wrapping();
+        let wraps = self.raises();
         let stored = column.array.as_fixed_size_binary();
         let made = self.try_map::<_, T>(column, stored, |value| {
             let number = kind.decode(value);

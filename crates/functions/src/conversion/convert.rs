@@ -369,6 +369,7 @@ fn time_families(out: &mut Vec<ScalarFunction>) {
 
 fn casts() -> Vec<ScalarFunction> {
     let strict = |call: &Call<'_>| convert(call, CastMode::Strict, call.result_type);
+    let meeting = |call: &Call<'_>| convert(call, CastMode::Meeting, call.result_type);
     vec![
         ScalarFunction::new("CAST", 2..=2, named_type_in_zone, strict).own_nulls().any_case().doc(
             "CAST(x, 'T')",
@@ -376,7 +377,7 @@ fn casts() -> Vec<ScalarFunction> {
              read is an error, or NULL for Nullable types.",
             "CAST('5', 'UInt8') -> 5",
         ),
-        ScalarFunction::new("_CAST", 2..=2, named_type, strict).own_nulls().doc(
+        ScalarFunction::new("_CAST", 2..=2, named_type, meeting).own_nulls().doc(
             "_CAST(x, 'T')",
             "CAST to exactly the type named: a moment without a zone in it is in the server's.",
             "_CAST('5', 'UInt8') -> 5",
