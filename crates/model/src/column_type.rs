@@ -255,6 +255,16 @@ impl ColumnType {
         matches!(self.value_type(), ColumnType::Ipv4 | ColumnType::Ipv6)
     }
 
+    /// The type of the numbers of an enum that is not Nullable; any other type itself.
+    #[must_use]
+    pub fn without_names(&self) -> ColumnType {
+        match self {
+            ColumnType::Enum8(_) => ColumnType::Int8,
+            ColumnType::Enum16(_) => ColumnType::Int16,
+            other => other.clone(),
+        }
+    }
+
     /// Names of an enum type, also behind Nullable.
     pub fn enum_values(&self) -> Option<&Arc<EnumValues>> {
         match self.value_type() {

@@ -161,8 +161,8 @@ fn chosen(call: &Call<'_>, wanted: impl Fn(usize, usize) -> bool) -> Result<Arra
     })
 }
 
-/// What is in all arguments fits the type of elements that fits all of theirs, if one of them does, and of numbers that no type
-/// holds beside each other the smallest type of integers.
+/// What is in all arguments fits the type of elements that fits all of theirs, if one of them does, and of numbers otherwise the
+/// smallest type of integers.
 fn intersect_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     let name = "arrayIntersect";
     let elements: Vec<&ColumnType> = args
@@ -181,7 +181,8 @@ fn intersect_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
             };
             let narrowest =
                 elements.iter().find(|narrow| elements.iter().all(|wide| fits(&plain(narrow), &plain(wide))));
-            plain(narrowest.map_or(&*widest, |narrowest| *narrowest))
+            let smallest = || smallest_integer(&elements).unwrap_or_else(|| plain(&widest));
+            narrowest.map_or_else(smallest, |narrowest| plain(narrowest))
         }
         Ok(other) => return Ok(other),
         Err(error) => match smallest_integer(&elements) {

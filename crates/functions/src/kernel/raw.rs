@@ -23,9 +23,7 @@ pub(crate) fn in_memory(column_type: &ColumnType) -> ColumnType {
         ColumnType::DateTime { .. } => ColumnType::UInt32,
         ColumnType::Bool => ColumnType::UInt8,
         ColumnType::Ipv4 => ColumnType::UInt32,
-        ColumnType::Enum8(_) => ColumnType::Int8,
-        ColumnType::Enum16(_) => ColumnType::Int16,
-        other => other.clone(),
+        other => other.without_names(),
     }
 }
 

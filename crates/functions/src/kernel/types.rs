@@ -196,7 +196,12 @@ fn plain_supertype(a: &ColumnType, b: &ColumnType, decimals: Decimals) -> Result
         {
             Ok(C::String)
         }
-        (C::Enum8(_) | C::Enum16(_), C::Enum8(_) | C::Enum16(_)) => Ok(C::String),
+        // Different enums, and enums beside numbers, are their numbers.
+        (C::Enum8(_) | C::Enum16(_), other) | (other, C::Enum8(_) | C::Enum16(_))
+            if other.is_number() && !matches!(other, C::Decimal { .. }) || other.enum_values().is_some() =>
+        {
+            plain_supertype(&a.without_names(), &b.without_names(), decimals)
+        }
         // The empty array takes the other's elements.
         (C::Array(a), other @ C::Array(_)) if **a == C::Nothing => Ok(other.clone()),
         (other @ C::Array(_), C::Array(b)) if **b == C::Nothing => Ok(other.clone()),
