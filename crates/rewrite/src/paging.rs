@@ -1,4 +1,8 @@
-//! `FETCH FIRST n ROWS`, `TOP n`, and their WITH TIES, as the LIMIT they mean.
+//! `FETCH FIRST n ROWS`, `TOP n`, and their WITH TIES, as the LIMIT they mean; what counts the rows that LIMIT leaves.
+//!
+//! Invariant: no FETCH and no TOP is left. Must not know: keys of LIMIT BY.
+
+mod numbered;
 
 use sql::dialect::{call, number};
 use sql::reader::clauses::WITH_TIES;
@@ -7,10 +11,15 @@ use sqlparser::ast::{
     Expr, Fetch, LimitClause, Offset, OrderBy, OrderByKind, Query, Select, SetExpr, Top, TopQuantity,
 };
 
+use self::numbered::numbered;
 use crate::distinct::push_key;
 
 /// The query with a LIMIT in place of FETCH and TOP.
-pub(crate) fn paged(mut query: Query) -> Result<Query> {
+pub(crate) fn paged(query: Query) -> Result<Query> {
+    Ok(numbered(limited(query)?))
+}
+
+fn limited(mut query: Query) -> Result<Query> {
     let counted = match query.fetch.take() {
         Some(Fetch { percent: true, .. }) => return Err(SqlError::not_implemented("FETCH with PERCENT")),
         Some(Fetch { with_ties, quantity, .. }) => Some((quantity.unwrap_or_else(|| number("1")), with_ties)),
