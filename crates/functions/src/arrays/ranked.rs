@@ -110,15 +110,7 @@ impl Numbering<'_> {
 }
 
 fn evaluate(call: &Call<'_>, name: &'static str, dense: bool) -> Result<ArrayRef, FunctionError> {
-    let types: Vec<ArgType> = call
-        .args
-        .iter()
-        .map(|arg| ArgType {
-            column_type: arg.column_type.clone(),
-            constant: arg.is_constant.then(|| Arc::clone(&arg.array)),
-        })
-        .collect();
-    let asked = asked(&types, name)?;
+    let asked = asked(&call.types(), name)?;
     let array = expanded(call.arg(asked.array)?, call.rows)?;
     // The offsets of each level below the outermost, and the values at the depth.
     let (mut offsets, mut inner) = (Vec::new(), array);

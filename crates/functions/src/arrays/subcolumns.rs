@@ -126,11 +126,7 @@ fn result_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 
 fn taken(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
-    let types = call.args.iter().map(|arg| ArgType {
-        column_type: arg.column_type.clone(),
-        constant: arg.is_constant.then(|| Arc::clone(&arg.array)),
-    });
-    let path = path_of(&types.collect::<Vec<_>>())?;
+    let path = path_of(&call.types())?;
     let array = part(&arg.array, &arg.column_type, &path)?;
     expanded(&Arg { array, ..arg.clone() }, call.rows)
 }

@@ -4,16 +4,17 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, UInt64Array};
-use arrow::compute::{concat, interleave, take};
+use arrow::array::{Array, ArrayRef, AsArray, Scalar, StringViewArray, UInt64Array};
+use arrow::compute::kernels::zip::zip;
+use arrow::compute::{concat, interleave, is_not_null, take};
 use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode, TupleElement};
 
-use crate::cast::CastMode;
+use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, map_of, offsets_of, tuple_of, unnamed};
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
-use crate::kernel::registry::ScalarFunction;
+use crate::kernel::registry::{ScalarFunction, can_be_nullable};
 use crate::kernel::rows::{constant_int, constant_text, expanded, repeated};
 use crate::kernel::types::{contained, supertype};
 
@@ -63,6 +64,11 @@ fn type_in(tuples: &ColumnType, args: &[ArgType]) -> Result<ColumnType, Function
     match tuples {
         ColumnType::Tuple(elements) => Ok(elements[place(elements, args)?].column_type.clone()),
         ColumnType::Array(inner) => Ok(ColumnType::Array(Box::new(type_in(inner, args)?))),
+        // Of a tuple that is NULL an element is, too; what cannot be NULL is the default of its type.
+        ColumnType::Nullable(inner) => {
+            let element = type_in(inner, args)?;
+            Ok(if can_be_nullable(&element) { element.nullable() } else { element })
+        }
         other => Err(FunctionError::illegal_type(other, "tupleElement")),
     }
 }
@@ -75,21 +81,18 @@ fn element_in(tuples: &ArrayRef, of: &ColumnType, args: &[ArgType]) -> Result<Ar
             let values = element_in(lists.values(), inner, args)?;
             Ok(list_of(&type_in(inner, args)?, lists.offsets().clone(), values, lists.nulls().cloned())?)
         }
+        ColumnType::Nullable(inner) => {
+            let element = element_in(tuples, inner, args)?;
+            let default = default_array(&type_in(of, args)?, 1);
+            Ok(zip(&is_not_null(tuples)?, &element, &Scalar::new(default))?)
+        }
         other => Err(FunctionError::illegal_type(other, "tupleElement")),
     }
 }
 
 fn element(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let arg = call.arg(0)?;
-    let types: Vec<ArgType> = call
-        .args
-        .iter()
-        .map(|arg| ArgType {
-            column_type: arg.column_type.clone(),
-            constant: arg.is_constant.then(|| Arc::clone(&arg.array)),
-        })
-        .collect();
-    let column = element_in(&arg.array, &arg.column_type, &types)?;
+    let column = element_in(&arg.array, &arg.column_type, &call.types())?;
     expanded(&Arg { array: column, ..arg.clone() }, call.rows)
 }
 

@@ -71,6 +71,13 @@ fn longest_text(texts: &StringViewArray) -> usize {
 }
 
 impl Call<'_> {
+    /// The arguments as they are known before any row is.
+    pub(crate) fn types(&self) -> Vec<ArgType> {
+        let constant = |arg: &Arg| arg.is_constant.then(|| Arc::clone(&arg.array));
+        let known = |arg: &Arg| ArgType { column_type: arg.column_type.clone(), constant: constant(arg) };
+        self.args.iter().map(known).collect()
+    }
+
     pub(crate) fn caster(&self, mode: CastMode) -> Caster {
         let settings = crate::cast::CastSettings::new(self.session.time_zone, self.session.now_ns);
         Caster { mode, time_zone: settings.time_zone, today: settings.today }

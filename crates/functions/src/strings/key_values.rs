@@ -203,15 +203,7 @@ fn pairs_of(call: &Call<'_>, escapes: bool) -> Result<ArrayRef, FunctionError> {
     if call.args.iter().skip(1).any(|arg| !arg.is_constant) {
         return Err(FunctionError::bad_argument("the marks between keys, values and pairs are constants"));
     }
-    let types: Vec<ArgType> = call
-        .args
-        .iter()
-        .map(|arg| ArgType {
-            column_type: arg.column_type.clone(),
-            constant: arg.is_constant.then(|| Arc::clone(&arg.array)),
-        })
-        .collect();
-    let (texts, marks) = (call.texts(0)?, marks(&types, escapes)?);
+    let (texts, marks) = (call.texts(0)?, marks(&call.types(), escapes)?);
     let (mut keys, mut values) = (StringViewBuilder::new(), StringViewBuilder::new());
     let (mut key, mut value) = (String::new(), String::new());
     let mut lengths = Vec::with_capacity(call.rows);

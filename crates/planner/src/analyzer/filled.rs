@@ -166,6 +166,8 @@ pub(crate) fn outer_join(plan: LogicalPlan, use_nulls: bool) -> Result<Transform
             Some(other) if right_empty => call(vec![with_own_nulls(own.clone(), input), other.clone()]),
             Some(other) => other.clone(),
             None if may_miss && !use_nulls && has_nulls(input) => own.clone(),
+            // The join says already that it may be NULL.
+            None if may_miss && use_nulls && is_tuple(field) => own.clone(),
             None if may_miss && (!use_nulls || nests) => call(vec![answer(own.clone(), input)]),
             // The type says so, too: keys that ROLLUP leaves out have its default.
             None if may_miss => match type_to_fill(field) {
@@ -195,7 +197,7 @@ fn asof_join(step: Extension, use_nulls: bool) -> Result<Transformed<LogicalPlan
     let columns =
         step.node.schema().iter().zip(inputs).enumerate().map(|(at, ((qualifier, field), input))| {
             let own = Expr::Column(Column::from((qualifier, field)));
-            let is_filled = if use_nulls { nests(field) } else { !has_nulls(input) };
+            let is_filled = if use_nulls { nests(field) && !is_tuple(field) } else { !has_nulls(input) };
             match at >= of_left && !is_nothing(field) && is_filled {
                 true => named(call(vec![answer(own, input)]), qualifier, field.name()),
                 false => own,
@@ -206,7 +208,12 @@ fn asof_join(step: Extension, use_nulls: bool) -> Result<Transformed<LogicalPlan
     Ok(Transformed::yes(LogicalPlan::Projection(projection)))
 }
 
-/// A column that is not Nullable even where a row has no partner.
+/// A tuple, which is Nullable where a row has no partner; an interval is carried as one and is not.
+fn is_tuple(field: &Field) -> bool {
+    matches!(type_to_fill(field), Some(tuple @ ColumnType::Tuple(_)) if !tuple.is_interval())
+}
+
+/// A column that is not Nullable even where a row has no partner, but for tuples.
 fn nests(field: &Field) -> bool {
     matches!(field.data_type(), DataType::List(_) | DataType::Map(..) | DataType::Struct(_))
 }

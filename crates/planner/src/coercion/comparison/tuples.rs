@@ -50,7 +50,7 @@ pub(super) fn nested(
 /// names are not in the order of its values.
 fn compares_by_elements(column_type: &ColumnType) -> bool {
     use ColumnType::{Enum8, Enum16, Float32, Float64, Nothing, Tuple};
-    match column_type {
+    match column_type.value_type() {
         Tuple(elements) => elements.iter().any(|element| {
             let element = &element.column_type;
             let is_odd = matches!(element, Float32 | Float64 | Enum8(_) | Enum16(_));
@@ -67,7 +67,7 @@ pub(in crate::coercion) fn elements_of(
     if let Some(written) = call_arguments(expr, "tuple") {
         return Ok(Some(written.to_vec()));
     }
-    let ColumnType::Tuple(elements) = column_type else { return Ok(None) };
+    let ColumnType::Tuple(elements) = column_type.value_type() else { return Ok(None) };
     let part = |at: usize| {
         let place = Expr::Literal(ScalarValue::UInt64(Some(model::saturating::u64_of(at + 1))), None);
         call("tupleElement", vec![expr.clone(), place])
