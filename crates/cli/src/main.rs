@@ -92,7 +92,9 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command, settings: &[options::Setting]) -> Result<(), Failure> {
-    let host = Host::system(host::process::total_memory_bytes())?;
+    let memory_bytes = host::process::total_memory_bytes();
+    allocator::fit_pages_to(memory_bytes);
+    let host = Host::system(memory_bytes)?;
     let cores = host::process::cpu_count();
     let runtimes = Runtimes::new(cores, cores)?;
     let ended = match command {

@@ -19,6 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
+use crate::allocator;
 use crate::configuration::read_with;
 use crate::failure::Failure;
 use crate::serve_file::{ServerFile, parse};
@@ -71,6 +72,7 @@ pub(crate) fn run(args: &ServerArgs, host: &Host, runtimes: &Runtimes) -> Result
     };
     let path = path.ok_or_else(|| Failure::new(needed))?;
     start_log(Arc::clone(&host.clock));
+    allocator::fit_pages_to(file.memory_bytes.unwrap_or(u64::MAX));
     let defaults = Config::default();
     let orphans_ms = if shared.is_some() { SHARED_ORPHANS_MS } else { defaults.orphans_lifetime_ms };
     let scrub_interval = file.scrub_interval.map(millis_of);

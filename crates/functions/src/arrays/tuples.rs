@@ -180,7 +180,7 @@ fn map(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         }
         let views: Vec<&dyn Array> = columns.iter().map(AsRef::as_ref).collect();
         if views.is_empty() {
-            return Ok(crate::cast::default_array(to, 0));
+            return Ok(default_array(to, 0));
         }
         let place = |row: usize, pair: usize| u64_of(pair * call.rows + row);
         let order: Vec<u64> =
