@@ -6,4 +6,5 @@
 pub mod keys;
 pub mod find;
 pub mod marks;
+pub mod records;
 pub mod number;

@@ -7,10 +7,9 @@
 //! wherever it is cut. Where a splitter would stop with an error, so does the reader of one of the pieces.
 
 mod blocks;
-mod csv;
 
 use blocks::BlockScan;
-use csv::CsvScan;
+use scan::records::QuotedRecords;
 
 use crate::rows::splitter::{is_csv, is_tsv};
 use crate::settings::FormatSettings;
@@ -30,7 +29,7 @@ enum Syntax {
     EscapedLines {
         escaped: bool,
     },
-    Csv(CsvScan),
+    Csv(QuotedRecords),
     Json(JsonScan),
     Blocks(Box<BlockScan>),
 }
@@ -64,7 +63,12 @@ impl RecordBoundaries {
             | F::JsonCompactEachRowWithNames
             | F::JsonCompactEachRowWithNamesAndTypes => Syntax::Json(JsonScan::default()),
             // Lines that are skipped may hold anything, an open quote too.
-            _ if is_csv(kind) && settings.csv_skip_first_lines == 0 => Syntax::Csv(CsvScan::new(settings)?),
+            _ if is_csv(kind) && settings.csv_skip_first_lines == 0 => Syntax::Csv(QuotedRecords::new(
+                settings.csv_delimiter,
+                settings.csv_double_quotes,
+                settings.csv_single_quotes,
+                settings.csv_trim_whitespace,
+            )?),
             _ => return None,
         };
         Some(Self { syntax })

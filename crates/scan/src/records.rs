@@ -1,4 +1,4 @@
-//! Ends of CSV records, 64 bytes at a time.
+//! Ends of records whose cells may stand in quotes, 64 bytes at a time.
 //!
 //! In usual text quotes are met in pairs: one where a cell begins, one where it ends, and two in a row for a quote that is
 //! meant. Then what lies inside of quotes is the parity of the quotes before it, which is a few instructions for 64 bytes.
@@ -6,13 +6,12 @@
 //! Invariant: both ways give the same ends and the same state. A quote opens a cell only where the cell begins, blanks
 //! aside; anywhere else in a bare cell it is a character.
 
-use crate::settings::FormatSettings;
-use scan::find::{differs, each_marked};
-use scan::marks::{BLOCK, Lanes, Marked, Needles, with_lanes};
+use crate::find::{differs, each_marked};
+use crate::marks::{BLOCK, Lanes, Marked, Needles, with_lanes};
 
-/// CSV as its splitter reads it.
+/// What is known behind the bytes taken so far.
 #[derive(Clone, Debug)]
-pub(super) struct CsvScan {
+pub struct QuotedRecords {
     delimiter: u8,
     quotes: [u8; 2],
     trim: bool,
@@ -30,28 +29,23 @@ enum State {
     QuoteInQuoted(u8),
 }
 
-impl CsvScan {
-    /// `None`: with these settings quotes, delimiters and line ends are not told apart by their bytes.
-    pub(super) fn new(settings: &FormatSettings) -> Option<Self> {
-        let delimiter = settings.csv_delimiter;
+impl QuotedRecords {
+    /// `None`: such quotes, delimiters and line ends are not told apart by their bytes. With `trim` blanks around a cell are
+    /// no part of it.
+    pub fn new(delimiter: u8, double_quotes: bool, single_quotes: bool, trim: bool) -> Option<Self> {
         // A quote that is switched off is looked for as the one that is on: the same byte twice.
-        let quotes = match (settings.csv_double_quotes, settings.csv_single_quotes) {
+        let quotes = match (double_quotes, single_quotes) {
             (true, true) => [b'"', b'\''],
             (true, false) => [b'"', b'"'],
             (false, true) => [b'\'', b'\''],
             (false, false) => [b'\n', b'\n'],
         };
         let is_plain = !quotes.contains(&delimiter) && !matches!(delimiter, b'\n' | b'\r' | b'"' | b'\'');
-        is_plain.then_some(Self {
-            delimiter,
-            quotes,
-            trim: settings.csv_trim_whitespace,
-            state: State::CellStart,
-        })
+        is_plain.then_some(Self { delimiter, quotes, trim, state: State::CellStart })
     }
 
     /// Takes the next bytes; gives the end of the last record that ends in them.
-    pub(super) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
         let [first, second] = self.quotes;
         if first == second && first != b'\n' {
             return with_lanes(Pass { scan: self, bytes });
@@ -122,7 +116,7 @@ impl CsvScan {
 
 /// One way through some bytes.
 struct Pass<'s, 't> {
-    scan: &'s mut CsvScan,
+    scan: &'s mut QuotedRecords,
     bytes: &'t [u8],
 }
 
@@ -201,7 +195,7 @@ mod tests {
     impl Marked for Plainly<'_, '_> {
         type Done = Option<usize>;
         fn run<L: Lanes>(self) -> Option<usize> {
-            self.0.run::<scan::marks::Portable>()
+            self.0.run::<crate::marks::Portable>()
         }
     }
 
@@ -219,8 +213,7 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_and_single_quotes_agree(text in text(), steps in prop::collection::vec(1_usize..300, 1..5), trim: bool) {
-            let settings = FormatSettings { csv_trim_whitespace: trim, ..FormatSettings::default() };
-            let mut scans = [0; 3].map(|_| CsvScan::new(&settings).unwrap());
+            let mut scans = [0; 3].map(|_| QuotedRecords::new(b',', true, false, trim).unwrap());
             let mut at = 0;
             for step in steps.iter().cycle() {
                 let next = (at + step).min(text.len());
