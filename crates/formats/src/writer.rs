@@ -10,6 +10,7 @@ mod json;
 mod json_columns;
 mod markdown;
 mod msgpack;
+mod hash;
 mod bson;
 mod tskv;
 mod values;
@@ -154,6 +155,7 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         F::MsgPack => Box::new(msgpack::MsgPackWriter::new(settings)),
         F::BsonEachRow => Box::new(bson::BsonWriter::new(settings)),
         F::Xml => Box::new(xml::XmlWriter::new(settings)),
+        F::Hash => Box::new(hash::HashWriter::default()),
         F::Null => Box::new(NullWriter),
         F::One | F::RowBinaryWithDefaults | F::JsonAsString | F::Regexp | F::Template => {
             return Err(input_only(kind));

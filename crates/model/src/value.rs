@@ -3,6 +3,7 @@
 //! Invariant: `Value::at` and `Value::to_array` are inverse for every layout that bounds are kept for. The order of
 //! two values of one type is the order ClickHouse sorts them in; NULL sorts last.
 
+pub mod digest;
 pub mod escapes;
 pub mod in_words;
 pub mod packed;

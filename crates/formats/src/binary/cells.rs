@@ -93,8 +93,23 @@ fn read_items(
     Ok(())
 }
 
+/// How the lengths of texts and lists are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lengths {
+    /// In as few bytes as hold them.
+    Short,
+    /// In eight bytes, and texts end with a zero byte that counts, as the format Hash has them.
+    Words,
+}
+
 /// Appends the bytes of one value.
-pub(crate) fn write(column: &Column, column_type: &ColumnType, row: usize, out: &mut Vec<u8>) {
+pub(crate) fn write(
+    column: &Column,
+    column_type: &ColumnType,
+    row: usize,
+    lengths: Lengths,
+    out: &mut Vec<u8>,
+) {
     if column.nulls.is_some() {
         out.push(u8::from(column.is_null(row)));
         if column.is_null(row) {
@@ -104,15 +119,27 @@ pub(crate) fn write(column: &Column, column_type: &ColumnType, row: usize, out: 
     let value_type = column_type.value_type();
     match &column.values {
         Values::Fixed { .. } => out.extend_from_slice(column.cell(row)),
+        Values::Text { .. } if lengths == Lengths::Words && *value_type == ColumnType::String => {
+            let text = column.cell(row);
+            out.extend_from_slice(&u64_of(text.len() + 1).to_le_bytes());
+            out.extend_from_slice(text);
+            out.push(0);
+        }
         Values::Text { .. } => write_text(column.cell(row), value_type, out),
         Values::List { item, .. } => {
             let items = column.items(row);
-            put_number(out, u64_of(items.len()));
+            match lengths {
+                Lengths::Short => put_number(out, u64_of(items.len())),
+                Lengths::Words => out.extend_from_slice(&u64_of(items.len()).to_le_bytes()),
+            }
             for at in items {
                 match (value_type, &item.values) {
-                    (ColumnType::Array(inner), _) => write(item, inner, at, out),
+                    (ColumnType::Array(inner), _) => write(item, inner, at, lengths, out),
                     (ColumnType::Map(key, value), Values::Tuple { children, .. }) => {
-                        children.iter().zip([key, value]).for_each(|(child, t)| write(child, t, at, out));
+                        children
+                            .iter()
+                            .zip([key, value])
+                            .for_each(|(child, t)| write(child, t, at, lengths, out));
                     }
                     _ => {}
                 }
@@ -120,7 +147,10 @@ pub(crate) fn write(column: &Column, column_type: &ColumnType, row: usize, out: 
         }
         Values::Tuple { children, .. } => {
             let ColumnType::Tuple(elements) = value_type else { return };
-            children.iter().zip(elements).for_each(|(child, e)| write(child, &e.column_type, row, out));
+            children
+                .iter()
+                .zip(elements)
+                .for_each(|(child, e)| write(child, &e.column_type, row, lengths, out));
         }
         Values::Nothing(_) | Values::Views(_) | Values::Dictionary { .. } => {}
     }

@@ -10,10 +10,11 @@ use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode};
 
 use super::{Columns, OutputStats, RowWriter};
+use crate::binary::bulk;
+use crate::binary::cells::{self, Lengths};
 use crate::binary::column::{Column, Layout};
 use crate::binary::from_array::from_array;
 use crate::binary::wire::{put_number, put_text};
-use crate::binary::{bulk, cells};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
@@ -112,7 +113,7 @@ impl RowWriter for RowBinaryWriter {
         }
         for row in 0..batch.num_rows() {
             for (column, column_type) in columns.iter().zip(&self.columns.types) {
-                cells::write(column, column_type, row, out);
+                cells::write(column, column_type, row, Lengths::Short, out);
             }
         }
         Ok(())
@@ -157,7 +158,7 @@ impl RowWriter for RawBlobWriter {
             for (at, t) in self.columns.types.iter().enumerate() {
                 match &values[at] {
                     _ if texts[at].is_null(row) => {}
-                    Some(column) => cells::write(column, t.value_type(), row, out),
+                    Some(column) => cells::write(column, t.value_type(), row, Lengths::Short, out),
                     None => texts[at].write(row, Style::Plain, out),
                 }
             }
