@@ -145,21 +145,27 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         F::PrettySpaceNoEscapes => plain(paint::Grid::Space),
         F::Vertical => Box::new(vertical::VerticalWriter::new(settings)),
         F::Markdown => Box::new(markdown::MarkdownWriter::new(settings)),
+        F::Xml => Box::new(xml::XmlWriter::new(settings)),
+        other => return binary_writer(other, settings),
+    })
+}
+
+/// Formats whose bytes are no text for people, and those that are not written.
+fn binary_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn RowWriter>, FormatError> {
+    use FormatKind as F;
+    Ok(match kind {
         F::Parquet => Box::new(parquet::ParquetWriter::new(settings)?),
         F::Arrow | F::ArrowStream => Box::new(ipc::ArrowWriter::new(kind, settings)?),
         F::Native => Box::new(binary::NativeWriter::new(settings.native_revision)),
         F::RowBinary | F::RowBinaryWithNames | F::RowBinaryWithNamesAndTypes => {
-            Box::new(binary::RowBinaryWriter::new(header))
+            Box::new(binary::RowBinaryWriter::new(kind.header_rows()))
         }
         F::RawBlob => Box::new(binary::RawBlobWriter::new(settings)),
         F::MsgPack => Box::new(msgpack::MsgPackWriter::new(settings)),
         F::BsonEachRow => Box::new(bson::BsonWriter::new(settings)),
-        F::Xml => Box::new(xml::XmlWriter::new(settings)),
         F::Hash => Box::new(hash::HashWriter::default()),
         F::Null => Box::new(NullWriter),
-        F::One | F::RowBinaryWithDefaults | F::JsonAsString | F::Regexp | F::Template => {
-            return Err(input_only(kind));
-        }
+        other => return Err(input_only(other)),
     })
 }
 
