@@ -46,7 +46,7 @@ MISSING = [
     ("live views", "CREATE LIVE VIEW v AS SELECT 1"),
     *((name, f"SELECT 1 FORMAT {format_}") for name, format_ in (
         ("Avro", "Avro"), ("ORC", "ORC"), ("Protobuf", "Protobuf"), ("Cap'n Proto", "CapnProto"),
-        ("BSON", "BSONEachRow"), ("XML", "XML"), ("Template", "Template"))),
+        ("Template", "Template"))),
     ("FETCH PARTITION", "ALTER TABLE system.one FETCH PARTITION 1 FROM 'x'"),
     ("UNDROP", "UNDROP TABLE t"),
     *((word, f"SHOW {word.upper()}") for word in ("GRANTS", "USERS", "DICTIONARIES")),
