@@ -103,10 +103,11 @@ impl Guess {
         *self.values() == Guess::Unknown
     }
 
-    /// The type of a column that holds values of both.
+    /// The type of a column that holds values of both; lists whose items have nothing in common are text.
     pub(super) fn join(&mut self, other: Guess) {
         let mine = std::mem::replace(self, Guess::Unknown);
-        *self = joined(mine, other, false).unwrap_or(STRING);
+        let both = if mine.is_foreign_to(&other, false) { None } else { joined(mine, other, false) };
+        *self = both.unwrap_or(STRING);
     }
 
     /// As `join`; an object or list beside a plain value is an error, Bool and numbers agree on numbers.
