@@ -9,12 +9,12 @@
 mod blocks;
 
 use blocks::BlockScan;
-use scan::records::QuotedRecords;
 
 use crate::rows::splitter::{is_csv, is_tsv};
 use crate::settings::FormatSettings;
 use model::format_kind::FormatKind;
 use scan::find::{differs, each_marked};
+use scan::records::QuotedRecords;
 
 /// Scans a file from its first byte and says where records end.
 #[derive(Clone, Debug)]
