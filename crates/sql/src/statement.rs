@@ -439,7 +439,9 @@ impl Statement {
             Statement::Insert(insert) => insert.settings.clone_from(&output.settings),
             Statement::Optimize(optimize) => optimize.settings.clone_from(&output.settings),
             Statement::Explain(explain) => {
-                explain.format.clone_from(&output.format);
+                // FORMAT Null is for the rows of what is explained; the explanation is shown.
+                let shown = output.format.as_ref().filter(|format| !format.eq_ignore_ascii_case("Null"));
+                explain.format = shown.cloned();
                 if let Statement::Query(query) = explain.statement.as_mut() {
                     query.settings.clone_from(&output.settings);
                 }
