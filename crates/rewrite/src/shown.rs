@@ -26,7 +26,12 @@ pub(crate) fn labels(body: &SetExpr) -> Vec<String> {
 }
 
 fn of_select(select: &Select) -> Option<Vec<String>> {
-    let mut names = Names { tables: tables(select), subqueries: 0 };
+    let mut tables = tables(select);
+    if select.from.is_empty() {
+        // It reads `system.one`.
+        tables.push("one".to_owned());
+    }
+    let mut names = Names { tables, subqueries: 0 };
     let mut labels = Vec::with_capacity(select.projection.len());
     for item in &select.projection {
         let (expr, alias) = match item {
