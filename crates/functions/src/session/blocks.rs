@@ -138,7 +138,9 @@ pub(super) fn memory_name(column_type: &ColumnType) -> String {
             _ => "Decimal256".to_owned(),
         },
         ColumnType::DateTime64 { .. } => "DateTime64".to_owned(),
-        ColumnType::Array(element) => format!("Array({})", memory_name(&element)),
+        ColumnType::Array(element) if element.value_type() == element.as_ref() => {
+            format!("Array({})", memory_name(&element))
+        }
         other => other.to_string(),
     }
 }
