@@ -28,7 +28,8 @@ pub fn shown_type(column_type: &ColumnType) -> String {
 fn spread(column_type: &ColumnType, depth: usize) -> String {
     match column_type {
         ColumnType::Array(element) => format!("Array({})", spread(element, depth)),
-        ColumnType::Nullable(inner) => format!("Nullable({})", spread(inner, depth)),
+        // What is inside of Nullable stands in one line.
+        ColumnType::Nullable(inner) => format!("Nullable({inner})"),
         ColumnType::Map(key, value) => format!("Map({}, {})", spread(key, depth), spread(value, depth)),
         // An interval is carried as a tuple, and has a name of its own.
         ColumnType::Tuple(parts) if column_type.to_string().starts_with("Tuple(") => {
