@@ -5,8 +5,8 @@
 use sql::dialect::{call, number, text};
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, NamedWindowDefinition, NamedWindowExpr, Value, WindowFrame,
-    WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, NamedWindowDefinition,
+    NamedWindowExpr, Value, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
 use crate::Rewriter;
@@ -17,6 +17,9 @@ use planner::words::CAST;
 
 /// The function whose calls count the rows that they were asked for.
 pub(crate) const ROW_NUMBERS: &str = "rowNumberInAllBlocks";
+
+/// More rows than a partition has.
+const ROWS_BEYOND: &str = "4294967295";
 
 /// Whether this is a value as written, also with a sign.
 fn is_literal(expr: &Expr) -> bool {
@@ -76,15 +79,32 @@ impl Rewriter {
             "lag" => reaches_back(frame) || reaches_by(frame, distance, true),
             _ => reaches_on(frame) || reaches_by(frame, distance, false),
         };
-        if !reaches {
-            let frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING";
-            let message =
-                format!("{name}InFrame over a frame that ends before that row: write {frame}; this");
-            return Err(SqlError::not_implemented(message));
-        }
+        let held = if reaches { Some(true) } else { holds(frame, distance, name == "lag") };
+        let by_peers = held.is_none() && name == "lead" && ends_with_peers(frame);
         spec.window_frame = None;
         function.over = Some(WindowType::WindowSpec(spec));
-        self.windowed(name, function)
+        match (held, distance) {
+            (Some(true), _) => self.windowed(name, function),
+            (Some(false), _) => self.windowed(name, beyond(function)),
+            (None, Some(distance)) if by_peers => self.led_among_peers(function, distance),
+            _ => {
+                let frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING";
+                let message =
+                    format!("{name}InFrame over a frame that ends before that row: write {frame}; this");
+                Err(SqlError::not_implemented(message))
+            }
+        }
+    }
+
+    /// `leadInFrame` over a frame that ends with the rows whose keys are equal: so many of them are behind a row as are counted up to
+    /// their last, without those up to the row.
+    fn led_among_peers(&mut self, function: Function, distance: u64) -> Result<Expr> {
+        let over = function.over.clone().map(|over| self.over(over)).transpose()?;
+        let placed = |name: &str| nested(with_call(name, vec![], |call| call.over = over.clone()));
+        let behind = operation(placed("count"), BinaryOperator::Minus, placed("row_number"));
+        let is_there = operation(nested(behind), BinaryOperator::GtEq, number(distance.to_string()));
+        let nothing = self.windowed("lead", beyond(function.clone()))?;
+        Ok(call("if", vec![is_there, self.windowed("lead", function)?, nothing]))
     }
 
     pub(crate) fn over(&mut self, over: WindowType) -> Result<WindowType> {
@@ -184,6 +204,48 @@ fn reaches_by(frame: Option<&WindowFrame>, distance: Option<u64>, back: bool) ->
     // The other end is at the current row or behind it.
     let holds_row = matches!((other, back), (CurrentRow, _) | (Preceding(_), false) | (Following(_), true));
     holds_row && far.zip(distance).is_some_and(|(far, distance)| far >= distance)
+}
+
+/// The call of a row that is in no partition: its default.
+fn beyond(mut function: Function) -> Function {
+    if let FunctionArguments::List(list) = &mut function.args {
+        let rows = FunctionArg::Unnamed(FunctionArgExpr::Expr(number(ROWS_BEYOND)));
+        match list.args.get_mut(1) {
+            Some(distance) => *distance = rows,
+            None => list.args.push(rows),
+        }
+    }
+    function
+}
+
+/// Whether a frame of ROWS with numbers that are written holds the row at a distance.
+fn holds(frame: Option<&WindowFrame>, distance: Option<u64>, back: bool) -> Option<bool> {
+    let frame = frame.filter(|frame| frame.units == WindowFrameUnits::Rows)?;
+    let distance = i64::try_from(distance?).ok()?;
+    let row = if back { -distance } else { distance };
+    let end = frame.end_bound.as_ref().map_or(Some(0), place_of)?;
+    Some((place_of(&frame.start_bound)?..=end).contains(&row))
+}
+
+/// Where a bound of ROWS is, counted from the current row.
+fn place_of(bound: &WindowFrameBound) -> Option<i64> {
+    let rows = |rows: &Expr| rows_of(rows).and_then(|rows| i64::try_from(rows).ok());
+    match bound {
+        WindowFrameBound::CurrentRow => Some(0),
+        WindowFrameBound::Preceding(None) => Some(i64::MIN),
+        WindowFrameBound::Following(None) => Some(i64::MAX),
+        WindowFrameBound::Preceding(Some(before)) => rows(before).map(|rows| -rows),
+        WindowFrameBound::Following(Some(behind)) => rows(behind),
+    }
+}
+
+/// Whether it is the frame that stands where none is written.
+fn ends_with_peers(frame: Option<&WindowFrame>) -> bool {
+    frame.is_none_or(|frame| {
+        frame.units == WindowFrameUnits::Range
+            && matches!(frame.start_bound, WindowFrameBound::Preceding(None))
+            && matches!(frame.end_bound, None | Some(WindowFrameBound::CurrentRow))
+    })
 }
 
 /// A number of rows that is written.
