@@ -167,9 +167,7 @@ fn date_name(call: &Call<'_>) -> Result<arrow::array::ArrayRef, FunctionError> {
     call.each_text(|row, out| {
         write_template(template, &locals, row, out)?;
         let plain = out.trim_start().to_owned();
-        let number = plain.trim_start_matches('0');
-        let shown =
-            if plain.parse::<i64>().is_ok() && !number.is_empty() { number.to_owned() } else { plain };
+        let shown = plain.parse::<i64>().map_or(plain, |number| number.to_string());
         out.clear();
         out.push_str(&shown);
         Ok(())

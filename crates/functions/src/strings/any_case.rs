@@ -61,8 +61,10 @@ fn compare_substrings(call: &Call<'_>) -> Result<arrow::array::ArrayRef, Functio
         };
         let (from_a, from_b, count) = (number(0)?, number(1)?, number(2)?);
         let (x, y) = (a.bytes(row), b.bytes(row));
-        let part =
-            |bytes: &[u8], from: usize| -> Vec<u8> { bytes.iter().skip(from).take(count).copied().collect() };
+        // ClickHouse compares bytes with a sign: those of letters beyond ASCII come first.
+        let part = |bytes: &[u8], from: usize| -> Vec<i8> {
+            bytes.iter().skip(from).take(count).map(|byte| i8::from_ne_bytes([*byte])).collect()
+        };
         Ok(match part(&x, from_a).cmp(&part(&y, from_b)) {
             std::cmp::Ordering::Less => -1,
             std::cmp::Ordering::Equal => 0,
