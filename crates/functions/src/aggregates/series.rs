@@ -125,8 +125,16 @@ fn sorted_places(group: &Group<'_>) -> Result<Vec<usize>, FunctionError> {
         return Ok(places);
     }
     let options = SortOptions { descending: false, nulls_first: false };
-    let order = sort_to_indices(values, Some(options), Some(most))?;
-    Ok(order.values().iter().filter_map(|at| usize::try_from(*at).ok()).collect())
+    // NaN is the smallest of floats.
+    let floats = values.data_type().is_floating().then(|| group.call.floats(0)).transpose()?;
+    let is_nan = |at: usize| floats.as_ref().is_some_and(|floats| floats.get(at).is_nan());
+    let any_nan = (0..values.len()).any(is_nan);
+    let order = sort_to_indices(values, Some(options), (!any_nan).then_some(most))?;
+    let places = order.values().iter().filter_map(|at| usize::try_from(*at).ok());
+    let mut places: Vec<usize> = places.collect();
+    places.sort_by_key(|at| any_nan && !is_nan(*at));
+    places.truncate(most);
+    Ok(places)
 }
 
 fn sorted(group: &Group<'_>) -> Result<ArrayRef, FunctionError> {
