@@ -80,7 +80,8 @@ fn rule(way: Way, args: &[ColumnType], parameters: Parameters<'_>) -> Result<Col
             let mut elements = vec![array_of(plain(key))];
             for list in rest {
                 let ColumnType::Array(of) = list else { return Err(illegal(list, parameters.function)) };
-                elements.push(array_of(value(of)?));
+                let of = value(of)?;
+                elements.push(array_of(if of.is_number() { of.value_type().clone() } else { of }));
             }
             Ok(unnamed(elements))
         }
