@@ -57,6 +57,8 @@ pub enum TableEngine {
     Buffer,
     /// The same: there is one node, and its table is all of them.
     Distributed,
+    /// Rows of a source by their keys, which dictGet asks; the definition is the text of its CREATE DICTIONARY.
+    Dictionary,
 }
 
 impl TableEngine {
@@ -81,6 +83,7 @@ impl TableEngine {
             TableEngine::Merge => "Merge",
             TableEngine::Buffer => "Buffer",
             TableEngine::Distributed => "Distributed",
+            TableEngine::Dictionary => "Dictionary",
         }
     }
 
@@ -98,8 +101,8 @@ impl TableEngine {
 
     /// Whether a query stands where it is named: it has no rows of its own.
     pub fn is_query(self) -> bool {
-        matches!(self, TableEngine::View | TableEngine::MaterializedView | TableEngine::Merge)
-            || self.names_another()
+        use TableEngine::{Dictionary, MaterializedView, Merge, View};
+        matches!(self, View | MaterializedView | Merge | Dictionary) || self.names_another()
     }
 
     /// Whether it is another table's name: rows of an INSERT are that table's.

@@ -11,6 +11,7 @@
 pub mod chains;
 mod session;
 mod shown;
+mod reading;
 mod types;
 pub mod nodes;
 mod scalar;
@@ -34,6 +35,11 @@ pub use install::configure;
 pub use lookup::called::named_functions;
 pub use lookup::documentation::{DocumentedFunction, documented_functions};
 pub use lookup::refused::of_function;
+pub use reading::is_query;
+pub use scalar::dict_get::{
+    AskedDictionaries, AskedDictionary, DICT_GET, DICT_GET_OR_NULL, DICT_HAS, functions_of_dictionaries,
+};
+pub use scalar::dict_names::{TYPED, asks_dictionary};
 pub use scalar::join_get::{AskedTable, AskedTables, functions_over};
 pub use scalar::lookup::{Lookup, LookupBuilder};
 pub use scalar::normalized::normalized_query_hash;

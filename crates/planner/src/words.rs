@@ -9,6 +9,7 @@ pub use crate::lookup::names;
 pub use crate::scalar::adapter::CAST;
 pub use crate::scalar::attached::SIMPLE;
 pub use crate::scalar::constant_set::CONSTANTS;
+pub use crate::scalar::dict_names::asks_dictionary;
 pub use crate::scalar::join_get::asks_table;
 pub use crate::scalar::lambda::{BODY, planned_name};
 pub use crate::scalar::prewhere::{PREWHERE, PREWHERE_IF_FINAL};

@@ -8,7 +8,7 @@ use sqlparser::ast::{BinaryOperator, Expr, Ident};
 
 use crate::Rewriter;
 use crate::aliases::resolve;
-use planner::words::asks_table;
+use planner::words::{asks_dictionary, asks_table};
 
 /// Aliases of aliases that are looked through.
 const ALIASES_MAX: usize = 32;
@@ -16,8 +16,14 @@ const ALIASES_MAX: usize = 32;
 impl Rewriter {
     /// The arguments of a call with the names that it asks for as texts.
     pub(crate) fn of_tables(&self, function: &str, mut args: Vec<Expr>) -> Vec<Expr> {
-        if asks_table(function) {
-            for (place, arg) in args.iter_mut().take(2).enumerate() {
+        // The second argument of dictHas is a key.
+        let names = match function {
+            "dictHas" => 1,
+            _ if asks_table(function) || asks_dictionary(function) => 2,
+            _ => 0,
+        };
+        if names > 0 {
+            for (place, arg) in args.iter_mut().take(names).enumerate() {
                 let name =
                     self.constant(arg, ALIASES_MAX).or_else(|| written_name(arg).filter(|_| place == 0));
                 if let Some(name) = name {

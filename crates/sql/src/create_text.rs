@@ -9,6 +9,7 @@ use model::{
 };
 use sqlparser::ast::{OrderByExpr, OrderByKind};
 
+use crate::definition::dictionary::{dictionary_of_text, write as write_dictionary};
 use crate::grammar::kept::{index, projection};
 use crate::grammar::ttl::{formatted, items};
 use crate::key_text::{WRITTEN, is_partitioned, key_text, primary_of};
@@ -21,6 +22,7 @@ use crate::reader::head::Head;
 use crate::reader::keys::{ORDER_BY, PARTITION_BY, PRIMARY_KEY};
 use crate::reader::tokens::tokenize;
 use crate::statement::Statement;
+use crate::statement::dictionary::Dictionary;
 use crate::table_text::{COLUMN_TTL, column_ttl, display_expression};
 use lexer::codec_text::shown_codec;
 use lexer::error::Result;
@@ -46,7 +48,26 @@ pub fn show_create_table(def: &TableDef, database: &str, engine: &str, layout: L
         }
         _ => format!("TABLE {name}"),
     };
+    if let Some(dictionary) = dictionary_of(def) {
+        return create_dictionary(def, &name, &dictionary, layout);
+    }
     create_text(def, &what, engine, layout)
+}
+
+fn dictionary_of(def: &TableDef) -> Option<Dictionary> {
+    (def.engine == TableEngine::Dictionary).then(|| dictionary_of_text(def.engine_arguments.text()).ok())?
+}
+
+fn create_dictionary(def: &TableDef, name: &str, dictionary: &Dictionary, layout: Layout) -> String {
+    let mut page = Page::new(layout);
+    page.push(&format!("CREATE DICTIONARY {name}"));
+    page.line();
+    write_dictionary(&mut page, dictionary);
+    if !def.comment.is_empty() {
+        page.line();
+        page.push(&format!("COMMENT {}", quote_text(&def.comment)));
+    }
+    page.finished()
 }
 
 /// The same of a temporary table, which is in no database.
@@ -57,7 +78,7 @@ pub fn show_create_temporary_table(def: &TableDef, engine: &str, layout: Layout)
 /// The engine and the clauses that belong to it, on one line: ClickHouse's `engine_full`. A view has none.
 pub fn storage_text(def: &TableDef, engine: &str) -> String {
     let mut page = Page::new(Layout::ON_ONE_LINE);
-    if !is_view(def) {
+    if !is_view(def) && def.engine != TableEngine::Dictionary {
         storage(&mut page, def, engine);
     }
     page.finished()

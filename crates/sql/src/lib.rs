@@ -17,14 +17,15 @@ mod parameters;
 pub mod guard;
 pub mod table_text;
 pub mod key_text;
-pub mod create_text;
 pub mod definition;
+pub mod create_text;
 pub mod nested;
 
 pub use create_text::{
     NAME_DIVIDER, VIEW_FROM, VIEW_OWN, VIEW_REFRESH, VIEW_RUN, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key,
     show_create_table, show_create_temporary_table, shown_projection, shown_select, storage_text,
 };
+pub use definition::dictionary::{dictionary_of_text, dictionary_text};
 pub use grammar::query::explain_of_query;
 pub use grammar::refresh::refresh_of_text;
 pub use guard::{guard, guard_expression};

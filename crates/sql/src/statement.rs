@@ -16,6 +16,7 @@ mod parts_change;
 mod refresh;
 mod alter;
 mod create_view;
+pub mod dictionary;
 mod filter;
 mod query_of;
 mod system;
@@ -68,6 +69,11 @@ pub enum Statement {
     Insert(Box<Insert>),
     CreateTable(Box<CreateTable>),
     CreateView(Box<CreateView>),
+    CreateDictionary(Box<dictionary::CreateDictionary>),
+    DropDictionary {
+        dictionaries: Vec<TableName>,
+        if_exists: bool,
+    },
     DropView {
         views: Vec<TableName>,
         if_exists: bool,
@@ -382,6 +388,7 @@ pub enum Created {
     /// Of any kind.
     Table,
     View,
+    Dictionary,
     Temporary,
 }
 
@@ -391,8 +398,7 @@ pub enum ExistsKind {
     Table(TableName),
     View(TableName),
     TemporaryTable(String),
-    /// There are none.
-    Dictionary,
+    Dictionary(TableName),
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -24,6 +24,7 @@ pub mod insert_shape;
 pub mod evolving;
 pub mod stored;
 pub mod reserved;
+pub mod dictionaries;
 pub mod view_runs;
 pub mod system_rows;
 pub mod finals;

@@ -17,7 +17,7 @@ const MODE: &str = "merge mode";
 const COLUMN: &str = "column definition";
 
 /// Numbers on disk; one is never given to another engine.
-const ENGINES: [(u64, TableEngine); 19] = [
+const ENGINES: [(u64, TableEngine); 20] = [
     (1, TableEngine::MergeTree),
     (2, TableEngine::Memory),
     (3, TableEngine::Null),
@@ -37,12 +37,14 @@ const ENGINES: [(u64, TableEngine); 19] = [
     (17, TableEngine::Distributed),
     (18, TableEngine::SharedMemory),
     (19, TableEngine::Join),
+    (20, TableEngine::Dictionary),
 ];
 
 /// The oldest format version whose readers know the definition.
 pub fn needs(def: &TableDef) -> u64 {
     match def.engine {
-        TableEngine::Join => 15,
+        // Who does not know the number refuses the record.
+        TableEngine::Join | TableEngine::Dictionary => 15,
         // Who does not know the clause would delete the files.
         _ if def.kept_text(DETACHED_PARTS).is_some() => 15,
         TableEngine::SharedMemory => 10,

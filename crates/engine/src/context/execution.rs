@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use arrow::array::RecordBatch;
 use boundary::config::Config;
-use boundary::error::Error;
+use boundary::error::{Error, ErrorKind};
 use boundary::once::names::Once;
 use boundary::progress::QueryProgress;
 use boundary::request::DEFAULT_USER;
@@ -17,7 +17,7 @@ use catalog::{Catalog, Precondition, Snapshot, TableState};
 use cluster::Coordinator;
 use host::{Account, MemoryBudget};
 use model::saturating::usize_of;
-use model::{TableDef, TableEngine};
+use model::{ErrorCode, TableDef, TableEngine};
 use parking_lot::Mutex;
 use physical::profile::{Keep, StatementProfile};
 use sql::{SettingChange, Settings, TableName};
@@ -30,6 +30,9 @@ const BATCH_ROWS_MAX: u64 = 1 << 20;
 
 /// Rows of a batch inside a plan when `max_block_size` is not set: DataFusion's operators are tuned for it.
 const BATCH_ROWS: u64 = 8192;
+
+/// Dictionaries that are read for others.
+const DICTIONARIES_MAX: usize = 16;
 
 /// See the module. Not called a statement: that is `sql::Statement`, what the text says; this is what runs it.
 pub(crate) struct Execution {
@@ -60,6 +63,8 @@ pub(crate) struct Execution {
     pub helping: Option<Arc<Helping>>,
     /// It is a query by itself: whoever has its text can make its plan.
     pub is_query: bool,
+    /// The dictionaries whose rows are read for others, outermost first.
+    pub dictionaries: Vec<String>,
     /// The text without the rows of an INSERT: what is said about the statement must not repeat its credentials.
     pub logged: Arc<str>,
 }
@@ -110,8 +115,10 @@ impl Execution {
     /// The credentials that the statement names: itself, by a table outside or by a collection.
     pub(crate) fn secrets(&self, config: &Config) -> Secrets {
         let (mut secrets, mut texts) = (Secrets::of(&self.logged), vec![self.logged.to_string()]);
-        use TableEngine::{MaterializedView, View};
-        let brings = |engine: TableEngine| engine.is_external() || matches!(engine, View | MaterializedView);
+        use TableEngine::{Dictionary, MaterializedView, View};
+        let brings = |engine: TableEngine| {
+            engine.is_external() || matches!(engine, View | MaterializedView | Dictionary)
+        };
         let mut tables: Vec<_> =
             self.snapshot.all_tables().filter(|table| brings(table.def.engine)).collect();
         // A view names what brings more of them.
@@ -121,7 +128,7 @@ impl Execution {
             let table = tables.swap_remove(at);
             let name = table.def.engine.name();
             let call = match table.def.engine {
-                View | MaterializedView => table.def.engine_arguments.text().to_owned(),
+                View | MaterializedView | Dictionary => table.def.engine_arguments.text().to_owned(),
                 _ => format!("{name}({})", table.def.engine_arguments.text()),
             };
             secrets = secrets.and(&Secrets::of(&call));
@@ -211,6 +218,7 @@ impl Execution {
             rewritten: None,
             helping: None,
             is_query: false,
+            dictionaries: Vec::new(),
             logged: "".into(),
         })
     }
@@ -300,6 +308,18 @@ impl Execution {
         Arc::new(Execution { rewritten: Some(rewritten), ..self.again() })
     }
 
+    /// The same statement while it reads a dictionary for what asks it.
+    pub(crate) fn inside_dictionary(&self, name: &str) -> Result<Arc<Execution>, Error> {
+        let mut dictionaries = self.dictionaries.clone();
+        if dictionaries.iter().any(|known| known == name) || dictionaries.len() >= DICTIONARIES_MAX {
+            let message =
+                format!("dictionary {name} reads from itself, or is nested deeper than {DICTIONARIES_MAX}");
+            return Err(Error::new(ErrorKind::BadInput, ErrorCode::INFINITE_LOOP, message));
+        }
+        dictionaries.push(name.to_owned());
+        Ok(Arc::new(Execution { dictionaries, ..self.again() }))
+    }
+
     fn again(&self) -> Execution {
         Execution {
             settings: Arc::clone(&self.settings),
@@ -320,6 +340,7 @@ impl Execution {
             rewritten: self.rewritten.clone(),
             helping: self.helping.clone(),
             is_query: self.is_query,
+            dictionaries: self.dictionaries.clone(),
             logged: Arc::clone(&self.logged),
         }
     }

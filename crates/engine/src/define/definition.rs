@@ -37,7 +37,7 @@ pub(crate) async fn definition(
 ) -> Result<TableDef, Error> {
     if let Some(like) = copied(execution, create) {
         let like = execution.table(like)?;
-        if create.engine.is_none() && like.def.engine == TableEngine::View {
+        if create.engine.is_none() && matches!(like.def.engine, TableEngine::View | TableEngine::Dictionary) {
             let message = format!("cannot CREATE a table AS {}, it is a view", like.def.name);
             return Err(Error::new(ErrorKind::BadInput, ErrorCode::INCORRECT_QUERY, message)
                 .with_hint("ENGINE says where the rows of a table with its columns are to be"));

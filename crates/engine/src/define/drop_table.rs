@@ -6,6 +6,7 @@ use boundary::error::{Error, ErrorKind};
 use catalog::Op;
 use model::TableId;
 use sql::TableName;
+use tables::dictionaries::refuse_as_table;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
@@ -26,6 +27,7 @@ pub(crate) async fn run(
         }
         match execution.stored_table(name) {
             Ok(table) => {
+                refuse_as_table(&table.def)?;
                 // What a materialized view has of its own goes with it.
                 let own = own_table_of(execution, &table.def);
                 for table in [Some(table.def.id), own].into_iter().flatten() {

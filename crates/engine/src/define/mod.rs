@@ -18,5 +18,6 @@ pub(crate) mod create_view;
 pub(crate) mod drop_view;
 pub(crate) mod alter;
 pub(crate) mod collection;
+pub(crate) mod create_dictionary;
 pub(crate) mod detach;
 pub(crate) mod function;

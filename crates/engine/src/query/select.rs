@@ -14,7 +14,6 @@ use boundary::limits::{limit_result, row_limits};
 use boundary::request::Rows;
 use catalog::TableState;
 use datafusion::catalog::CatalogProviderList;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -56,6 +55,7 @@ use tables::calls::computed;
 use tables::calls::file_filters::of_calls;
 use tables::calls::setting_calls::with_values;
 use tables::calls::target_types::{ask, of_insert};
+use tables::dictionaries;
 use tables::joined::check_joins;
 use tables::labels;
 use tables::reserved::{HERE, is_derived};
@@ -199,32 +199,45 @@ async fn plan_written(
     with_values(&mut prepared.ast, &execution.settings)?;
     let columns = |database: &str, table: &str| column_names(execution, database, table);
     with_answers(&mut prepared.ast, &execution.current_database, &columns)?;
+    let asts = [Some(&mut prepared.ast), prepared.totals.as_mut()];
+    let stored = |name: &TableName| execution.stored_table(name);
+    let named = |name: &str| dictionaries::named(name, &execution.current_database, &stored);
+    let rows = |name: String, rows: sql::Query| {
+        let (services, execution) = (Arc::clone(services), Arc::clone(execution));
+        async move { Ok(plan(&services, &execution.inside_dictionary(&name)?, &rows, None).await?.logical) }
+            .boxed()
+    };
+    let dictionaries = Box::pin(dictionaries::read_for(asts, &named, rows)).await?;
+    let prepared = (&prepared, dictionaries.as_ref());
     let uses_target = execution.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
     let columns: Vec<_> = target.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect();
     let with_default = target.iter().filter(|column| column.default.is_some());
     let defaults = with_default.map(|column| column.name.to_string()).collect();
     let types = match uses_target && !target.is_empty() {
-        true => of_insert(&prepared.ast, &columns, &defaults),
+        true => of_insert(&prepared.0.ast, &columns, &defaults),
         false => HashMap::new(),
     };
-    let (names, files) = (names_in(&prepared.ast), of_calls(&prepared.ast));
+    let (names, files) = (names_in(&prepared.0.ast), of_calls(&prepared.0.ast));
     let mut wanted = Wanted { names, files, types, defaults };
-    let outside = tables_in(execution, &prepared.ast);
+    let outside = tables_in(execution, &prepared.0.ast);
     drop(planning);
-    let mut planned = Box::pin(plan_once(services, execution, &prepared, &outside, known, &wanted)).await?;
+    let mut planned = Box::pin(plan_once(services, execution, prepared, &outside, known, &wanted)).await?;
     let is_unknown = matches!(&planned.logical, Err(error) if error.code == ErrorCode::UNKNOWN_IDENTIFIER);
     if is_unknown && planned.resolved.sources.iter().any(|source| source.is_narrowed()) {
         // Files that the conditions keep from being listed may have the column.
         wanted.files.clear();
-        planned = Box::pin(plan_once(services, execution, &prepared, &outside, known, &wanted)).await?;
+        planned = Box::pin(plan_once(services, execution, prepared, &outside, known, &wanted)).await?;
     }
     let Planned { state, logical, totals, resolved } = planned;
     let (logical, totals) = (logical?, totals.transpose()?);
-    refuse_other_statements(&logical)?;
+    if !planner::is_query(&logical)? {
+        return Err(Error::unsupported("a statement inside a query"));
+    }
     let profile = Arc::clone(&execution.profile);
     let Resolved { sources, titles, .. } = resolved;
     let rounds_max = execution.settings.get_u64("max_recursive_cte_evaluation_depth");
-    Ok(PlannedQuery { state, logical, totals, labels: prepared.labels, sources, titles, profile, rounds_max })
+    let labels = prepared.0.labels.clone();
+    Ok(PlannedQuery { state, logical, totals, labels, sources, titles, profile, rounds_max })
 }
 
 /// The query with the columns of its first COLUMNS, if it has any.
@@ -251,7 +264,7 @@ struct Planned {
 async fn plan_once(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
-    prepared: &rewrite::Prepared,
+    (prepared, dictionaries): (&rewrite::Prepared, Option<&Arc<dyn planner::AskedDictionaries>>),
     outside: &[Arc<TableState>],
     known: Option<&KnownSource>,
     wanted: &Wanted,
@@ -278,13 +291,15 @@ async fn plan_once(
     let functions = asts.iter().flat_map(planner::named_functions).collect();
     let joins = joins_of(services, execution);
     let mut state = query_state(services, execution, &functions)?;
-    state.scalar_functions().get_or_insert_default().extend(planner::functions_over(&joins));
+    let of_dictionaries = dictionaries.map(planner::functions_of_dictionaries).into_iter().flatten();
+    let of_tables: Vec<_> = planner::functions_over(&joins).into_iter().chain(of_dictionaries).collect();
+    state.scalar_functions().get_or_insert_default().extend(of_tables.clone());
     let mut state = state.with_catalog_list(Arc::clone(&catalog)).build();
     let mut plans = plans_of(execution, &mut state, &asts).await;
     if plans.iter().any(Result::is_err) {
         // A function may be asked for that is written in another way than as a call; and the message names the nearest of all.
         let mut all = session_state(services, execution)?;
-        all.scalar_functions().get_or_insert_default().extend(planner::functions_over(&joins));
+        all.scalar_functions().get_or_insert_default().extend(of_tables);
         state = all.with_catalog_list(catalog).build();
         plans = plans_of(execution, &mut state, &asts).await;
     }
@@ -344,19 +359,6 @@ fn naming_the_database(execution: &Execution, mut error: Error) -> Error {
         }
         _ => error,
     }
-}
-
-/// The guard lets only queries through; this holds even if it had a hole.
-fn refuse_other_statements(plan: &LogicalPlan) -> Result<(), Error> {
-    let mut refused = false;
-    plan.apply(|node| {
-        refused |= matches!(
-            node,
-            LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Copy(_) | LogicalPlan::Statement(_)
-        );
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    if refused { Err(Error::unsupported("a statement inside a query")) } else { Ok(()) }
 }
 
 impl PlannedQuery {

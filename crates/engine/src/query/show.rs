@@ -72,7 +72,9 @@ pub(crate) async fn show(
 
 /// The statement that makes a table.
 fn created(execution: &Execution, name: &TableName, what: Created) -> Result<String, Error> {
-    if let Some(table) = execution.temporary_table(name).filter(|_| what != Created::View) {
+    if let Some(table) =
+        execution.temporary_table(name).filter(|_| ![Created::View, Created::Dictionary].contains(&what))
+    {
         return Ok(sql::show_create_temporary_table(
             &table.def,
             &shown_engine(&table.def),
@@ -91,6 +93,10 @@ fn created(execution: &Execution, name: &TableName, what: Created) -> Result<Str
         let message = format!("table \"{database}.{}\" is not a VIEW", name.table);
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
             .with_hint("use SHOW CREATE TABLE"));
+    }
+    if what == Created::Dictionary && table.def.engine != TableEngine::Dictionary {
+        let message = format!("\"{database}.{}\" is not a DICTIONARY", name.table);
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
     }
     Ok(sql::show_create_table(&table.def, database, &shown_engine(&table.def), sql::Layout::default()))
 }
@@ -255,7 +261,9 @@ pub(crate) fn exists(execution: &Execution, what: &ExistsKind) -> Result<Rows, E
         }
         ExistsKind::View(name) => execution.stored_table(name).is_ok_and(|table| is_view(&table.def)),
         ExistsKind::TemporaryTable(name) => execution.temporary.table(name).is_some(),
-        ExistsKind::Dictionary => false,
+        ExistsKind::Dictionary(name) => {
+            execution.stored_table(name).is_ok_and(|table| table.def.engine == TableEngine::Dictionary)
+        }
     };
     let schema = Arc::new(Schema::new(vec![to_field("result", &ColumnType::UInt8)]));
     let column: ArrayRef = Arc::new(UInt8Array::from(vec![u8::from(found)]));

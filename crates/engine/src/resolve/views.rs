@@ -19,6 +19,7 @@ use crate::resolve::materialized::rows_of;
 use crate::resolve::merged::{Merged, destination, merged_query};
 use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
+use tables::dictionaries;
 use tables::virtual_columns::names_in;
 
 /// The clause by which a view remembers that its columns were declared with types of their own.
@@ -149,6 +150,10 @@ impl Expansion<'_> {
             }
             TableEngine::MaterializedView => {
                 (rows_of(def)?, Measure { levels: 2, terms: 0, elements: 1, nodes: 1 })
+            }
+            TableEngine::Dictionary => {
+                let database = self.execution.snapshot.database_by_id(def.database);
+                dictionaries::select_of(def, database.as_ref().map_or("", |database| &database.name))?
             }
             _ => select_of(def)?,
         };

@@ -12,8 +12,8 @@ use crate::background::{optimize, refreshing};
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::define::{
-    alter, collection, create_database, create_view, detach, drop_database, drop_table, drop_temporary,
-    drop_view, exchange, function, rename, truncate,
+    alter, collection, create_database, create_dictionary, create_view, detach, drop_database, drop_table,
+    drop_temporary, drop_view, exchange, function, rename, truncate,
 };
 use crate::mutate::{self, deduplicate, parts_change, transfer, ttl};
 use crate::query::{kill, select, show};
@@ -90,6 +90,10 @@ pub(crate) async fn once(
             if create_view::run(services, execution, create).await? {
                 create_select::populate(services, execution, create, text).await?;
             }
+        }
+        Statement::CreateDictionary(create) => create_dictionary::run(services, execution, create).await?,
+        Statement::DropDictionary { dictionaries, if_exists } => {
+            create_dictionary::drop(services, execution, dictionaries, *if_exists).await?
         }
         Statement::DropView { views, if_exists } => {
             drop_view::run(services, execution, views, *if_exists).await?

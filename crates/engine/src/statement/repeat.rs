@@ -104,6 +104,8 @@ fn can_repeat(services: &Services, statement: &Statement) -> bool {
         | Statement::DropDatabase { .. }
         | Statement::DropTable { .. }
         | Statement::DropView { .. }
+        | Statement::CreateDictionary(_)
+        | Statement::DropDictionary { .. }
         | Statement::Function(_)
         | Statement::Collection(_)
         | Statement::Truncate { .. }

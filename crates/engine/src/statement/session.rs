@@ -216,9 +216,7 @@ impl Session {
         let text = if params.is_empty() { request.sql } else { with_parameters(&request.sql, &params)? };
         let parsed = sql::parse_one(&text).map_err(|error| Secrets::of(&text).scrub_error(error.into()))?;
         let parsed_at = self.now();
-        if let Some(format) = &parsed.output.format {
-            output_format(format)?;
-        }
+        parsed.output.format.as_deref().map(output_format).transpose()?;
         let (variables, warnings) = self.layered(request.database, request.settings, &parsed)?;
         check_tree(&variables.settings, parsed.measure)?;
         let default_format = variables.settings.get_text("default_format");
@@ -263,6 +261,7 @@ impl Session {
             rewritten: None,
             helping: None,
             is_query: is_query(&parsed.statement) && logged.len() == text.trim_end().len(),
+            dictionaries: Vec::new(),
             logged: Arc::clone(&logged),
         });
         let number = self.services.processes.begin(Process {
@@ -397,6 +396,8 @@ fn kind_of(statement: &Statement) -> &'static str {
         Statement::Query(_) => "Select",
         Statement::Insert(_) => "Insert",
         Statement::CreateTable(_) | Statement::CreateView(_) | Statement::CreateDatabase { .. } => "Create",
+        Statement::CreateDictionary(_) => "Create",
+        Statement::DropDictionary { .. } => "Drop",
         Statement::DropDatabase { .. }
         | Statement::DropTable { .. }
         | Statement::DropTemporaryTables { .. }

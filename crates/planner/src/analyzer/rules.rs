@@ -45,6 +45,7 @@ use crate::coercion::sort_keys::sort_keys;
 use crate::coercion::windowed::typed_window;
 use crate::scalar::adapter::{call, digested};
 use crate::scalar::attached::{said_once, with_type};
+use crate::scalar::dict_get::found_in;
 use crate::scalar::join_get::looked_up;
 use crate::scalar::long_constants::folded;
 use crate::scalar::prewhere::is_prewhere;
@@ -349,6 +350,9 @@ fn called(function: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
     let function = as_floats(function, schema)?;
     if let Some(lookup) = looked_up(&function, schema)? {
         return Ok(lookup);
+    }
+    if let Some(found) = found_in(&function, schema)? {
+        return Ok(found);
     }
     folded(digested(said_once(arguments(function, schema)?))?, schema)
 }

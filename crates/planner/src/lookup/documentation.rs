@@ -1,6 +1,6 @@
 //! The functions a session has, as a reference lists them.
 
-use crate::scalar::{format_query, join_get};
+use crate::scalar::{dict_names, format_query, join_get};
 use aggregates::scalars;
 
 /// One name a function can be called by.
@@ -19,7 +19,8 @@ pub struct DocumentedFunction {
 /// Every function and alias, by name.
 pub fn documented_functions() -> Vec<DocumentedFunction> {
     let mut all = Vec::new();
-    let planned = format_query::functions().iter().chain(join_get::functions()).chain(scalars::functions());
+    let planned = format_query::functions().iter().chain(join_get::functions());
+    let planned = planned.chain(dict_names::functions()).chain(scalars::functions());
     for function in functions::all().iter().chain(planned) {
         // The forms with and without a lambda are one function to a reader.
         let doc = functions::lambda_function(function.name).map_or(function.doc, |form| form.doc);

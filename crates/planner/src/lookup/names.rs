@@ -9,7 +9,7 @@ use sql::settings::edit_distance;
 use sqlparser::ast::{Expr, FunctionArg};
 
 use crate::lookup::documentation::documented_functions;
-use crate::scalar::{format_query, join_get};
+use crate::scalar::{dict_names, format_query, join_get};
 use aggregates::naming::{Aggregate, find, parameters_in_front};
 use aggregates::scalars;
 
@@ -95,7 +95,8 @@ pub fn window(name: &str) -> Option<&'static str> {
 
 /// Functions that are this crate's own: what they do needs its parts.
 pub(crate) fn planned_functions() -> impl Iterator<Item = &'static ScalarFunction> {
-    format_query::functions().iter().chain(join_get::functions()).chain(scalars::functions())
+    let own = format_query::functions().iter().chain(join_get::functions()).chain(dict_names::functions());
+    own.chain(scalars::functions())
 }
 
 /// The name of the scalar function that this name, alias or spelling means.
@@ -126,8 +127,8 @@ pub fn unknown(name: &str) -> SqlError {
         let message = format!("function {name}: embedded dictionaries were not loaded, there are none");
         return SqlError::new(ErrorCode::DICTIONARIES_WAS_NOT_LOADED, message);
     }
-    if name.starts_with("dictGet") || name == "dictHas" {
-        return SqlError::not_implemented(format!("function {name}: there are no dictionaries, and it"));
+    if name.starts_with("dictGet") || name == "dictIsIn" {
+        return SqlError::not_implemented(format!("function {name} of dictionaries"));
     }
     if KNOWN_AGGREGATES.contains(&plain) || combined {
         return SqlError::not_implemented(format!("aggregate function {name}"));

@@ -22,6 +22,7 @@ use model::type_name::NESTING_MAX;
 use model::{ColumnType, ErrorCode, Monotonicity};
 
 use super::call_name::{Digest, call_name, digest_of_large, short_name};
+use super::dict_names;
 use super::format_query;
 use super::join_get;
 use super::long_calls::may_take_long;
@@ -193,6 +194,7 @@ impl ScalarUDFImpl for Adapter {
 
 static ALL: LazyLock<Vec<Arc<ScalarUDF>>> = LazyLock::new(|| {
     let all = functions::all().iter().chain(format_query::functions()).chain(join_get::functions());
+    let all = all.chain(dict_names::functions());
     all.map(adapted).collect()
 });
 

@@ -59,6 +59,8 @@ pub struct LookupBuilder {
     places: HashMap<Box<[u8]>, u64>,
     values: Vec<ArrayRef>,
     rows: u64,
+    /// Of rows of equal key the last stays.
+    keeps_last: bool,
 }
 
 /// The layout in which keys are compared: a Bool is a number, and so it is not another key than the number.
@@ -74,10 +76,16 @@ impl LookupBuilder {
     pub fn new(layouts: impl IntoIterator<Item = DataType>) -> Result<LookupBuilder> {
         let layouts: Vec<DataType> = layouts.into_iter().map(|layout| compared(&layout)).collect();
         let converter = RowConverter::new(layouts.iter().cloned().map(SortField::new).collect())?;
-        Ok(LookupBuilder { converter, layouts, places: HashMap::new(), values: Vec::new(), rows: 0 })
+        let (places, values) = (HashMap::new(), Vec::new());
+        Ok(LookupBuilder { converter, layouts, places, values, rows: 0, keeps_last: false })
     }
 
-    /// Takes rows in, and says how many bytes their keys have; of rows of equal key the first stays.
+    /// The same, where of rows of equal key the last stays.
+    pub fn keeping_last(self, keeps_last: bool) -> LookupBuilder {
+        LookupBuilder { keeps_last, ..self }
+    }
+
+    /// Takes rows in, and says how many bytes their keys have; of rows of equal key one stays.
     ///
     /// # Errors
     /// They are not laid out as was said.
@@ -86,7 +94,13 @@ impl LookupBuilder {
         let nulls: Vec<_> = keys.iter().filter_map(|key| key.logical_nulls()).collect();
         let (encoded, mut bytes) = (self.converter.convert_columns(&keys)?, 0);
         for (row, key) in encoded.iter().enumerate() {
-            if nulls.iter().any(|nulls| nulls.is_null(row)) || self.places.contains_key(key.data()) {
+            if nulls.iter().any(|nulls| nulls.is_null(row)) {
+                continue;
+            }
+            if let Some(place) = self.places.get_mut(key.data()) {
+                if self.keeps_last {
+                    *place = self.rows + u64_of(row);
+                }
                 continue;
             }
             bytes += key.data().len() + PLACE_BYTES;
@@ -128,6 +142,27 @@ impl Lookup {
         // Another of the same was faster.
         let _ = self.found.set(Found { converter, layouts, places, values, _held: Box::new(held) });
         Ok(())
+    }
+
+    /// Of each key its place, and its value: NULL where it is not there.
+    ///
+    /// # Errors
+    /// The rows are not there yet, or keys are none of theirs.
+    pub fn places_of(&self, keys: &[ArrayRef]) -> Result<(UInt64Array, ArrayRef)> {
+        let Some(found) = self.found.get() else {
+            return internal_err!("a dictionary was asked before it was read");
+        };
+        let keys = laid_out(keys, &found.layouts)?;
+        let nulls: Vec<_> = keys.iter().filter_map(|key| key.logical_nulls()).collect();
+        let encoded = found.converter.convert_columns(&keys)?;
+        let place =
+            |(row, key): (usize, arrow::row::Row<'_>)| match nulls.iter().any(|nulls| nulls.is_null(row)) {
+                true => None,
+                false => found.places.get(key.data()).copied(),
+            };
+        let places: UInt64Array = encoded.iter().enumerate().map(place).collect();
+        let values = take(&found.values, &places, None)?;
+        Ok((places, values))
     }
 
     /// The value of each key.

@@ -11,3 +11,4 @@ mod keys;
 pub mod mode;
 mod table_settings;
 pub mod altered;
+pub mod dictionary;

@@ -3,7 +3,7 @@
 use model::ErrorCode;
 use sqlparser::tokenizer::Token;
 
-use crate::grammar::{collection, detach, function, kill, mutation, show, view};
+use crate::grammar::{collection, detach, dictionary, function, kill, mutation, show, view};
 use crate::reader::head::Head;
 use crate::reader::tokens::is_word;
 use crate::statement::{
@@ -98,7 +98,7 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
         return function::drop(head);
     }
     if head.word("DICTIONARY") {
-        return drop_dictionary(head);
+        return dictionary::drop(head);
     }
     if head.word("WORKLOAD") || head.word("RESOURCE") {
         return drop_workload(head);
@@ -113,9 +113,9 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
         return Ok(Statement::Alter(Box::new(Alter { table, commands, rows: None })));
     }
     if !head.word("TABLE") {
-        return Err(
-            head.refuse("DROP of anything but DATABASE, TABLE, VIEW, INDEX, FUNCTION and NAMED COLLECTION")
-        );
+        return Err(head.refuse(
+            "DROP of anything but DATABASE, TABLE, VIEW, DICTIONARY, INDEX, FUNCTION and NAMED COLLECTION",
+        ));
     }
     let if_exists = head.if_exists();
     if head.words(&["IF", "EMPTY"]) {
@@ -128,19 +128,6 @@ fn drop(head: &mut Head<'_>) -> Result<Statement> {
     head.on_cluster()?;
     head.sync();
     Ok(Statement::DropTable { tables, if_exists })
-}
-
-/// There are none.
-fn drop_dictionary(head: &mut Head<'_>) -> Result<Statement> {
-    let if_exists = head.if_exists();
-    let name = head.table_name()?;
-    head.on_cluster()?;
-    head.sync();
-    if !if_exists {
-        let message = format!("dictionary {name} does not exist");
-        return Err(SqlError::new(ErrorCode::UNKNOWN_TABLE, message));
-    }
-    Ok(Statement::DropTable { tables: vec![], if_exists })
 }
 
 /// There are none: CREATE of them is refused.
@@ -439,10 +426,7 @@ fn rename(head: &mut Head<'_>) -> Result<Statement> {
         head.expect_word("TO")?;
         return Ok(Statement::RenameDatabase { from, to: head.name("a database name")? });
     }
-    if head.peek_word("DICTIONARY") {
-        return Err(head.refuse("RENAME DICTIONARY"));
-    }
-    head.word("TABLE");
+    let _ = head.word("TABLE") || head.word("DICTIONARY");
     let mut pairs = vec![];
     loop {
         let if_exists = head.words(&["IF", "EXISTS"]);

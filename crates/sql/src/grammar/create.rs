@@ -5,7 +5,7 @@ use sqlparser::ast::Expr;
 use sqlparser::tokenizer::Token;
 
 use crate::grammar::column::{TableElements, elements};
-use crate::grammar::{collection, engine, function, kept, query, ttl, view};
+use crate::grammar::{collection, dictionary, engine, function, kept, query, ttl, view};
 use crate::reader::head::Head;
 use crate::reader::keys::{ORDER_BY, PARTITION_BY, PRIMARY_KEY, key_of, written};
 use crate::statement::{Alter, CreateSource, CreateTable, Materialized, Statement, TableName};
@@ -24,12 +24,13 @@ pub(crate) fn create(head: &mut Head<'_>) -> Result<Statement> {
     if temporary && !head.peek_word("TABLE") {
         return Err(head.refuse("CREATE TEMPORARY of anything but TABLE"));
     }
-    for refused in
-        ["LIVE", "WINDOW", "DICTIONARY", "USER", "ROLE", "ROW", "QUOTA", "SETTINGS", "WORKLOAD", "RESOURCE"]
-    {
+    for refused in ["LIVE", "WINDOW", "USER", "ROLE", "ROW", "QUOTA", "SETTINGS", "WORKLOAD", "RESOURCE"] {
         if head.peek_word(refused) {
             return Err(head.refuse(&format!("CREATE {refused}")));
         }
+    }
+    if head.word("DICTIONARY") {
+        return dictionary::create(head, or_replace);
     }
     if head.words(&["MATERIALIZED", "VIEW"]) {
         return view::create(head, or_replace, Some(own_table));

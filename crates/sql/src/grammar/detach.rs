@@ -12,8 +12,8 @@ use lexer::error::{Result, SqlError};
 /// Behind DETACH.
 pub(crate) fn detach(head: &mut Head<'_>) -> Result<Statement> {
     let is_view = head.word("VIEW");
-    if !is_view && !head.word("TABLE") {
-        return Err(head.refuse("DETACH of anything but TABLE and VIEW"));
+    if !is_view && !head.word("TABLE") && !head.word("DICTIONARY") {
+        return Err(head.refuse("DETACH of anything but TABLE, VIEW and DICTIONARY"));
     }
     let if_exists = head.if_exists();
     let table = head.table_name()?;
@@ -28,8 +28,8 @@ pub(crate) fn detach(head: &mut Head<'_>) -> Result<Statement> {
 
 /// Behind ATTACH.
 pub(crate) fn attach(head: &mut Head<'_>) -> Result<Statement> {
-    if !head.word("TABLE") {
-        return Err(head.refuse("ATTACH of anything but TABLE"));
+    if !head.word("TABLE") && !head.word("DICTIONARY") {
+        return Err(head.refuse("ATTACH of anything but TABLE and DICTIONARY"));
     }
     let if_not_exists = head.if_not_exists();
     let table = head.table_name()?;

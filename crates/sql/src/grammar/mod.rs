@@ -11,6 +11,7 @@ pub(crate) mod column;
 pub(crate) mod query;
 pub(crate) mod refresh;
 pub(crate) mod view;
+pub(crate) mod dictionary;
 pub(crate) mod detach;
 pub(crate) mod function;
 mod kill;

@@ -26,7 +26,6 @@ const REFUSED: &[&str] = &[
     "QUOTA",
     "ACCESS",
     "PRIVILEGES",
-    "DICTIONARIES",
     "MERGES",
     "FILESYSTEM",
 ];
@@ -107,6 +106,9 @@ fn of_tables(head: &mut Head<'_>) -> Result<Statement> {
     let temporary = !extended && head.word("TEMPORARY");
     if !extended && head.word("TABLES") {
         return tables(head, full, temporary);
+    }
+    if !extended && !full && !temporary && head.word("DICTIONARIES") {
+        return dictionaries(head);
     }
     if temporary || full || extended {
         return Err(head.expected("TABLES, COLUMNS or INDEX"));
@@ -190,6 +192,14 @@ fn tables(head: &mut Head<'_>, full: bool, temporary: bool) -> Result<Statement>
     Ok(Statement::Show(Show::RowsOf { database, query }))
 }
 
+fn dictionaries(head: &mut Head<'_>) -> Result<Statement> {
+    let database = from_database(head)?;
+    let narrowing = narrowing(head, "name")?;
+    let conditions = [in_database(database.as_deref()), "engine = 'Dictionary'".to_owned()];
+    let query = select("SELECT name FROM system.tables", &conditions, "name", &narrowing)?;
+    Ok(Statement::Show(Show::RowsOf { database, query }))
+}
+
 fn columns(head: &mut Head<'_>, full: bool) -> Result<Statement> {
     if !head.word("IN") {
         head.expect_word("FROM")?;
@@ -238,7 +248,7 @@ fn created(head: &mut Head<'_>) -> Result<Statement> {
         head.advance();
         return Ok(Statement::Show(Show::CreateDatabase(head.name("a database name")?)));
     }
-    for refused in ["DICTIONARY", "USER", "ROLE", "QUOTA", "ROW", "SETTINGS", "PROFILE"] {
+    for refused in ["USER", "ROLE", "QUOTA", "ROW", "SETTINGS", "PROFILE"] {
         if is_kind(head, refused) {
             return Err(head.refuse(&format!("SHOW CREATE {refused}")));
         }
@@ -246,6 +256,9 @@ fn created(head: &mut Head<'_>) -> Result<Statement> {
     let what = if is_kind(head, "VIEW") {
         head.advance();
         Created::View
+    } else if is_kind(head, "DICTIONARY") {
+        head.advance();
+        Created::Dictionary
     } else if is_kind(head, "TEMPORARY") {
         head.advance();
         head.expect_word("TABLE")?;
@@ -273,8 +286,7 @@ pub(crate) fn exists(head: &mut Head<'_>) -> Result<Statement> {
         ExistsKind::View(head.table_name()?)
     } else if is_kind(head, "DICTIONARY") {
         head.advance();
-        head.table_name()?;
-        ExistsKind::Dictionary
+        ExistsKind::Dictionary(head.table_name()?)
     } else {
         if is_kind(head, "TABLE") {
             head.advance();

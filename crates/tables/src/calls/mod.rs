@@ -4,6 +4,7 @@
 //! runs it.
 
 pub mod known;
+pub mod query_calls;
 pub mod setting_calls;
 pub mod columns_asked;
 pub mod computed;

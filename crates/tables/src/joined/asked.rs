@@ -90,7 +90,8 @@ impl AskedTables for JoinsOfStatement {
         let (schema, lookup) = (table.schema(), Arc::new(Lookup::default()));
         let columns = says.keys.iter().map(String::as_str).chain([column]);
         let columns = columns.map(|name| Ok(schema.index_of(name)?)).collect::<Result<Vec<usize>>>()?;
-        let rows = LookupTable { table, columns, lookup: Arc::clone(&lookup), missing: missing.clone() };
+        let (lookup_of_rows, missing) = (Arc::clone(&lookup), missing.clone());
+        let rows = LookupTable { table, columns, lookup: lookup_of_rows, missing, keeps_last: false };
         // Plans of scans are the same if their names are, whatever they read.
         let name = TableReference::bare(format!("joinGet({}, {}, {})", asked.0, asked.1, asked.2));
         let plan = LogicalPlanBuilder::scan(name, provider_as_source(Arc::new(rows)), None)?.build()?;

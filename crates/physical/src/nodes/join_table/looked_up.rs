@@ -33,6 +33,8 @@ pub(crate) struct LookedUpExec {
     pub lookup: Arc<Lookup>,
     /// Its default is the value of what is not there.
     pub missing: ColumnType,
+    /// Of rows of equal key the last stays.
+    pub keeps_last: bool,
 }
 
 impl Step for LookedUpExec {
@@ -60,7 +62,7 @@ impl Step for LookedUpExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let LookedUpExec { lookup, missing } = node.step.clone();
+        let LookedUpExec { lookup, missing, keeps_last } = node.step.clone();
         let mut input = node.input.execute(partition, Arc::clone(&context))?;
         let memory = MemoryConsumer::new(Self::NAME).register(context.memory_pool());
         let filled = async move {
@@ -71,7 +73,7 @@ impl Step for LookedUpExec {
             let input_schema = input.schema();
             let values_at = input_schema.fields().len().saturating_sub(1);
             let layouts = input_schema.fields().iter().take(values_at).map(|field| field.data_type().clone());
-            let mut rows = LookupBuilder::new(layouts)?;
+            let mut rows = LookupBuilder::new(layouts)?.keeping_last(keeps_last);
             while let Some(batch) = input.next().await {
                 let batch = batch?;
                 // Once as it comes, once in the one column that all become.

@@ -97,6 +97,8 @@ pub struct LookupTable {
     pub lookup: Arc<Lookup>,
     /// Its default is the value of what is not there.
     pub missing: ColumnType,
+    /// Of rows of equal key the last stays.
+    pub keeps_last: bool,
 }
 
 #[async_trait]
@@ -118,7 +120,7 @@ impl TableProvider for LookupTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let rows = self.table.scan(session, Some(&self.columns), &[], None).await?;
         let (lookup, missing) = (Arc::clone(&self.lookup), self.missing.clone());
-        let filled = Unary::over(rows, LookedUpExec { lookup, missing })?;
+        let filled = Unary::over(rows, LookedUpExec { lookup, missing, keeps_last: self.keeps_last })?;
         match projection {
             Some(none) if none.is_empty() => {
                 Ok(Arc::new(ProjectionExec::try_new(Vec::<(Arc<dyn PhysicalExpr>, String)>::new(), filled)?))

@@ -1,0 +1,377 @@
+//! CREATE DICTIONARY and DROP DICTIONARY.
+//!
+//! Invariant: what would not be done is refused by its name: a source that is not there, another server, a password. Must not
+//! know: which tables there are.
+
+use model::{ColumnType, ErrorCode};
+use sqlparser::ast::{Expr, UnaryOperator};
+use sqlparser::tokenizer::Token;
+
+use crate::printer::formatted::formatted_expression;
+use crate::reader::head::Head;
+use crate::statement::dictionary::{
+    CreateDictionary, Dictionary, DictionaryAttribute, DictionaryLayout, DictionarySource, LayoutKind,
+    SourceValue,
+};
+use crate::statement::{SettingChange, SettingText, Statement};
+use lexer::error::{Result, SqlError};
+use lexer::escape::quote_text;
+
+/// Behind CREATE [OR REPLACE] DICTIONARY.
+pub(crate) fn create(head: &mut Head<'_>, or_replace: bool) -> Result<Statement> {
+    let if_not_exists = head.if_not_exists();
+    let name = head.table_name()?;
+    if head.peek_word("UUID") {
+        return Err(head.refuse("UUID of CREATE DICTIONARY"));
+    }
+    head.on_cluster()?;
+    let (dictionary, comment) = body(head)?;
+    let create = CreateDictionary { name, if_not_exists, or_replace, dictionary, comment };
+    Ok(Statement::CreateDictionary(Box::new(create)))
+}
+
+/// Behind DROP DICTIONARY.
+pub(crate) fn drop(head: &mut Head<'_>) -> Result<Statement> {
+    let if_exists = head.if_exists();
+    let mut dictionaries = vec![head.table_name()?];
+    while head.symbol(&Token::Comma) {
+        dictionaries.push(head.table_name()?);
+    }
+    head.on_cluster()?;
+    head.sync();
+    Ok(Statement::DropDictionary { dictionaries, if_exists })
+}
+
+fn incorrect(message: impl Into<String>) -> SqlError {
+    SqlError::new(ErrorCode::INCORRECT_DICTIONARY_DEFINITION, message)
+}
+
+/// The clauses behind the name, as far as they were read.
+#[derive(Default)]
+struct Clauses {
+    primary_key: Option<Vec<String>>,
+    source: Option<DictionarySource>,
+    lifetime: Option<(u64, u64)>,
+    layout: Option<DictionaryLayout>,
+    settings: Vec<(String, String)>,
+    comment: String,
+}
+
+/// What stands behind the name, and the comment.
+pub(crate) fn body(head: &mut Head<'_>) -> Result<(Dictionary, String)> {
+    let attributes = attributes(head)?;
+    let mut clauses = Clauses::default();
+    while !head.at_end() {
+        clause(head, &mut clauses)?;
+    }
+    let Clauses { primary_key, source, lifetime, layout, settings, comment } = clauses;
+    let Some(primary_key) = primary_key else {
+        return Err(incorrect("cannot create dictionary without primary key"));
+    };
+    let source = source.ok_or_else(|| incorrect("cannot create dictionary with empty source"))?;
+    let layout = layout.ok_or_else(|| incorrect("cannot create dictionary with empty layout"))?;
+    let is_direct = layout.kind.is_direct();
+    match lifetime {
+        None if !is_direct => return Err(incorrect("cannot create dictionary with empty lifetime")),
+        Some(_) if is_direct => {
+            let layout = layout.kind.word().to_lowercase();
+            let message =
+                format!("'lifetime' parameter is redundant for the dictionary of layout '{layout}'");
+            return Err(SqlError::bad_arguments(message));
+        }
+        _ => {}
+    }
+    let dictionary = Dictionary { attributes, primary_key, source, lifetime, layout, settings };
+    check(&dictionary)?;
+    Ok((dictionary, comment))
+}
+
+fn clause(head: &mut Head<'_>, clauses: &mut Clauses) -> Result<()> {
+    if head.words(&["PRIMARY", "KEY"]) {
+        clauses.primary_key = Some(key_names(head)?);
+    } else if head.word("SOURCE") {
+        clauses.source = Some(source(head)?);
+    } else if head.word("LIFETIME") {
+        clauses.lifetime = Some(lifetime(head)?);
+    } else if head.word("LAYOUT") {
+        clauses.layout = Some(layout(head)?);
+    } else if head.peek_word("RANGE") {
+        return Err(head.refuse("RANGE of a dictionary"));
+    } else if head.word("SETTINGS") {
+        clauses.settings = settings(head)?;
+    } else if head.word("COMMENT") {
+        clauses.comment = head.text("a comment")?;
+    } else {
+        return Err(head.expected("PRIMARY KEY, SOURCE, LIFETIME, LAYOUT, SETTINGS or COMMENT"));
+    }
+    Ok(())
+}
+
+fn key_names(head: &mut Head<'_>) -> Result<Vec<String>> {
+    if *head.token() == Token::LParen {
+        return head.names();
+    }
+    let mut names = vec![head.column_name()?];
+    while head.symbol(&Token::Comma) {
+        names.push(head.column_name()?);
+    }
+    Ok(names)
+}
+
+fn attributes(head: &mut Head<'_>) -> Result<Vec<DictionaryAttribute>> {
+    head.expect_symbol(&Token::LParen)?;
+    let mut attributes = vec![attribute(head)?];
+    while head.symbol(&Token::Comma) {
+        attributes.push(attribute(head)?);
+    }
+    head.expect_symbol(&Token::RParen)?;
+    Ok(attributes)
+}
+
+fn attribute(head: &mut Head<'_>) -> Result<DictionaryAttribute> {
+    let name = head.column_name()?;
+    let (column_type, combined_by) = head.declared_type()?;
+    if combined_by.is_some() {
+        return Err(head.refuse("SimpleAggregateFunction of a dictionary's attribute"));
+    }
+    let mut attribute = DictionaryAttribute {
+        name,
+        column_type,
+        default: None,
+        expression: None,
+        is_hierarchical: false,
+        is_injective: false,
+        is_object_id: false,
+    };
+    loop {
+        if head.word("DEFAULT") {
+            let default = head.expression()?;
+            if !is_literal(&default) {
+                let message = format!("syntax error: DEFAULT of attribute {} is no literal", attribute.name);
+                return Err(SqlError::new(ErrorCode::SYNTAX_ERROR, message));
+            }
+            attribute.default = Some(formatted_expression(&default));
+        } else if head.word("EXPRESSION") {
+            attribute.expression = Some(formatted_expression(&head.expression()?));
+        } else if head.word("HIERARCHICAL") {
+            attribute.is_hierarchical = true;
+        } else if head.word("INJECTIVE") {
+            attribute.is_injective = true;
+        } else if head.word("IS_OBJECT_ID") {
+            attribute.is_object_id = true;
+        } else if head.peek_word("BIDIRECTIONAL") {
+            return Err(head.refuse("BIDIRECTIONAL of a dictionary's attribute"));
+        } else {
+            return Ok(attribute);
+        }
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(_) => true,
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => {
+            matches!(expr.as_ref(), Expr::Value(_))
+        }
+        Expr::Array(array) => array.elem.iter().all(is_literal),
+        _ => false,
+    }
+}
+
+fn source(head: &mut Head<'_>) -> Result<DictionarySource> {
+    head.expect_symbol(&Token::LParen)?;
+    let kind = head.name("a source")?.to_uppercase();
+    head.expect_symbol(&Token::LParen)?;
+    let source = match kind.as_str() {
+        "NULL" => DictionarySource::Null,
+        "CLICKHOUSE" => DictionarySource::ClickHouse(of_clickhouse(head)?),
+        "FILE" | "HTTP" | "MYSQL" | "POSTGRESQL" | "MONGODB" | "REDIS" | "EXECUTABLE" | "EXECUTABLE_POOL"
+        | "ODBC" | "JDBC" | "CASSANDRA" | "YTSAURUS" | "YAMLREGEXPTREE" => {
+            return Err(head.refuse(&format!("SOURCE({kind}(..)) of a dictionary")));
+        }
+        _ => {
+            let message = format!("unknown dictionary source type: {}", kind.to_lowercase());
+            return Err(SqlError::new(ErrorCode::UNKNOWN_ELEMENT_IN_CONFIG, message));
+        }
+    };
+    head.expect_symbol(&Token::RParen)?;
+    head.expect_symbol(&Token::RParen)?;
+    Ok(source)
+}
+
+/// `TABLE 't' DB 'd'`, up to the closing parenthesis: a table of this server, read with the rights of who asks.
+fn of_clickhouse(head: &mut Head<'_>) -> Result<Vec<(String, SourceValue)>> {
+    let mut parameters: Vec<(String, SourceValue)> = Vec::new();
+    while *head.token() != Token::RParen {
+        let name = head.name("a parameter of the source")?.to_uppercase();
+        let value = source_value(head, &name)?;
+        let is_empty = value == SourceValue::Text(String::new());
+        let is_one_of = |known: &[&str]| match &value {
+            SourceValue::Text(text) | SourceValue::Number(text) => known.contains(&text.as_str()),
+            SourceValue::CurrentDatabase => false,
+        };
+        let refused = match name.as_str() {
+            "HOST" => !is_one_of(&["localhost", "127.0.0.1", "::1"]),
+            "PORT" => !is_one_of(&["9000"]),
+            "PASSWORD" => !is_empty,
+            "SECURE" => !is_one_of(&["0"]),
+            "USER" | "TABLE" | "DB" | "QUERY" | "WHERE" => false,
+            "INVALIDATE_QUERY" => {
+                let warning = "INVALIDATE_QUERY has no effect: a dictionary is read when it is asked";
+                head.warnings.push(warning.to_owned());
+                false
+            }
+            _ => true,
+        };
+        if refused {
+            return Err(
+                head.refuse(&format!("{name} of SOURCE(CLICKHOUSE(..)), but for a table of this server,"))
+            );
+        }
+        parameters.push((name, value));
+    }
+    let has = |wanted: &str| parameters.iter().any(|(name, _)| name == wanted);
+    if has("TABLE") == has("QUERY") {
+        return Err(SqlError::bad_arguments("SOURCE(CLICKHOUSE(..)) needs either TABLE or QUERY"));
+    }
+    if has("QUERY") && has("WHERE") {
+        return Err(SqlError::bad_arguments("SOURCE(CLICKHOUSE(..)) with QUERY takes no WHERE"));
+    }
+    Ok(parameters)
+}
+
+fn source_value(head: &mut Head<'_>, name: &str) -> Result<SourceValue> {
+    let value = match head.token().clone() {
+        Token::SingleQuotedString(text) => SourceValue::Text(text),
+        Token::Number(digits, _) => SourceValue::Number(digits),
+        Token::Word(word) if *head.token_after(1) == Token::LParen => {
+            let is = |known: &str| word.value.eq_ignore_ascii_case(known);
+            let value = match name {
+                "PORT" if is("tcpPort") => SourceValue::Number("9000".to_owned()),
+                "DB" if is("currentDatabase") => SourceValue::CurrentDatabase,
+                _ => return Err(head.refuse(&format!("{} in SOURCE of a dictionary", word.value))),
+            };
+            head.advance();
+            head.advance();
+            if *head.token() != Token::RParen {
+                return Err(head.expected(")"));
+            }
+            value
+        }
+        _ => return Err(head.expected_silently("a text or a number")),
+    };
+    head.advance();
+    Ok(value)
+}
+
+fn seconds(head: &mut Head<'_>) -> Result<u64> {
+    let Token::Number(digits, _) = head.token().clone() else { return Err(head.expected("seconds")) };
+    let seconds = digits.parse().map_err(|_| head.expected("seconds"))?;
+    head.advance();
+    Ok(seconds)
+}
+
+fn lifetime(head: &mut Head<'_>) -> Result<(u64, u64)> {
+    head.expect_symbol(&Token::LParen)?;
+    let (mut least, mut most) = (None, None);
+    if matches!(head.token(), Token::Number(..)) {
+        (least, most) = (Some(0), Some(seconds(head)?));
+    }
+    while *head.token() != Token::RParen {
+        if head.word("MIN") {
+            least = Some(seconds(head)?);
+        } else if head.word("MAX") {
+            most = Some(seconds(head)?);
+        } else {
+            return Err(head.expected("MIN, MAX or seconds"));
+        }
+    }
+    head.expect_symbol(&Token::RParen)?;
+    Ok((least.unwrap_or_default(), most.unwrap_or_default()))
+}
+
+fn layout(head: &mut Head<'_>) -> Result<DictionaryLayout> {
+    head.expect_symbol(&Token::LParen)?;
+    let word = head.name("a layout")?.to_uppercase();
+    let Some((kind, ..)) = LayoutKind::ALL.iter().find(|(_, known, _)| *known == word) else {
+        const KNOWN: [&str; 9] = [
+            "RANGE_HASHED",
+            "COMPLEX_KEY_RANGE_HASHED",
+            "SSD_CACHE",
+            "COMPLEX_KEY_SSD_CACHE",
+            "IP_TRIE",
+            "POLYGON",
+            "POLYGON_SIMPLE",
+            "POLYGON_INDEX_EACH",
+            "REGEXP_TREE",
+        ];
+        if KNOWN.contains(&word.as_str()) || word.starts_with("POLYGON") {
+            return Err(head.refuse(&format!("LAYOUT({word}(..)) of a dictionary")));
+        }
+        let message = format!("unknown dictionary layout type: {}", word.to_lowercase());
+        return Err(SqlError::new(ErrorCode::UNKNOWN_ELEMENT_IN_CONFIG, message));
+    };
+    let mut arguments = Vec::new();
+    if head.symbol(&Token::LParen) {
+        while *head.token() != Token::RParen {
+            let name = head.name("a parameter of the layout")?.to_uppercase();
+            let Token::Number(value, _) = head.token().clone() else { return Err(head.expected("a number")) };
+            head.advance();
+            arguments.push((name, value));
+        }
+        head.expect_symbol(&Token::RParen)?;
+    }
+    head.expect_symbol(&Token::RParen)?;
+    Ok(DictionaryLayout { kind: *kind, arguments })
+}
+
+/// They are about how others read sources: kept, and shown.
+fn settings(head: &mut Head<'_>) -> Result<Vec<(String, String)>> {
+    head.expect_symbol(&Token::LParen)?;
+    let changes = head.settings()?;
+    head.expect_symbol(&Token::RParen)?;
+    head.warnings.push("SETTINGS of a dictionary have no effect".to_owned());
+    let text = |change: SettingChange| match change.value {
+        SettingText::Bare(text) => (change.name, text),
+        SettingText::Quoted(text) => (change.name, quote_text(&text)),
+        SettingText::Default => (change.name, "DEFAULT".to_owned()),
+    };
+    Ok(changes.into_iter().map(text).collect())
+}
+
+fn check(dictionary: &Dictionary) -> Result<()> {
+    let attributes = &dictionary.attributes;
+    for (at, attribute) in attributes.iter().enumerate() {
+        if attributes[..at].iter().any(|other| other.name == attribute.name) {
+            return Err(incorrect(format!("attribute {} is given twice", attribute.name)));
+        }
+        if !is_taken(&attribute.column_type) {
+            let message = format!("unknown type {} for dictionary attribute", attribute.column_type);
+            return Err(SqlError::new(ErrorCode::UNKNOWN_TYPE, message));
+        }
+    }
+    let unknown =
+        dictionary.primary_key.iter().find(|key| !attributes.iter().any(|attribute| attribute.name == **key));
+    if let Some(key) = unknown {
+        return Err(incorrect(format!("unknown key attribute '{key}'")));
+    }
+    match dictionary.keys().iter().find(|(_, key)| key.is_nullable()) {
+        Some((key, _)) => {
+            Err(SqlError::not_implemented(format!("key attribute {} of type Nullable", key.name)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_taken(column_type: &ColumnType) -> bool {
+    use ColumnType::{
+        AggregateFunction, Array, Enum8, Enum16, FixedString, LowCardinality, Map, Nothing, Nullable, Tuple,
+    };
+    match column_type {
+        Array(inner) | Nullable(inner) => is_taken(inner),
+        Enum8(_) | Enum16(_) | FixedString(_) | LowCardinality(_) | Map(..) | Tuple(_)
+        | AggregateFunction(_) => false,
+        Nothing => false,
+        _ => true,
+    }
+}

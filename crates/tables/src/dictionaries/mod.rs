@@ -1,0 +1,14 @@
+//! Dictionaries: what one says, the calls that ask it, and the rows that they are answered from (`docs/design/dictionaries.md`).
+//!
+//! Invariant: a dictionary is read by the statement that asks it, at the statement's snapshot. Must not know: sessions and
+//! statements; they give what they know of tables.
+
+mod definition;
+mod calls;
+mod changes;
+mod asked;
+
+pub use asked::read_for;
+pub use calls::KnownDictionary;
+pub use changes::{Find, created, dropped, named};
+pub use definition::{refuse_as_table, select_of};
