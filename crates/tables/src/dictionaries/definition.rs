@@ -44,7 +44,7 @@ pub(super) fn dictionary_def(
 ///
 /// # Errors
 /// Another version of the program wrote what this one cannot read.
-pub(super) fn dictionary_of(def: &TableDef) -> Result<Option<Dictionary>, Error> {
+pub fn dictionary_of(def: &TableDef) -> Result<Option<Dictionary>, Error> {
     match def.engine {
         TableEngine::Dictionary => Ok(Some(sql::dictionary_of_text(def.engine_arguments.text())?)),
         _ => Ok(None),

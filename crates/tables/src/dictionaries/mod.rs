@@ -11,4 +11,4 @@ mod asked;
 pub use asked::read_for;
 pub use calls::KnownDictionary;
 pub use changes::{Find, created, dropped, named};
-pub use definition::{refuse_as_table, select_of};
+pub use definition::{dictionary_of, refuse_as_table, select_of};

@@ -40,7 +40,7 @@ mod users;
 
 use ::tables::system_rows::rows::{self, Columns, RowBuilder};
 pub(crate) use ::tables::system_rows::shown_default::default_of;
-use ::tables::system_rows::{derived_names, information_schema, unfilled, view_refreshes};
+use ::tables::system_rows::{derived_names, dictionaries, information_schema, unfilled, view_refreshes};
 
 /// Columns and content of one system table.
 pub(crate) struct SystemTable {
@@ -76,6 +76,7 @@ const NAMES: &[&str] = &[
     "databases",
     "detached_parts",
     "detached_tables",
+    "dictionaries",
     "disks",
     "errors",
     "events",
@@ -115,6 +116,11 @@ const NAMES: &[&str] = &[
     "zeros",
     "zeros_mt",
 ];
+
+const DICTIONARIES: SystemTable = SystemTable {
+    columns: dictionaries::COLUMNS,
+    fill: |_, execution, rows| dictionaries::fill(&execution.snapshot, rows),
+};
 
 const VIEW_REFRESHES: SystemTable = SystemTable {
     columns: view_refreshes::COLUMNS,
@@ -159,6 +165,7 @@ fn definition(name: &str) -> Option<SystemTable> {
         "metrics" => metrics::METRICS,
         "users" => users::TABLE,
         "view_refreshes" => VIEW_REFRESHES,
+        "dictionaries" => DICTIONARIES,
         _ => {
             let empty = unfilled::is_known(name).then_some(SystemTable::EMPTY);
             return abilities::definition(name).or(empty);
