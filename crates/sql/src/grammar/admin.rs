@@ -296,6 +296,11 @@ fn system(head: &mut Head<'_>) -> Result<Statement> {
         // An INSERT is durable when it is answered: nobody's waits.
         listed_names(head)?;
         SystemCommand::Nothing
+    } else if head.words(&["RELOAD", "DICTIONARIES"]) {
+        // One is read when it is asked.
+        SystemCommand::Nothing
+    } else if head.words(&["RELOAD", "DICTIONARY"]) {
+        SystemCommand::OfTable(head.table_name()?)
     } else if is_of_nothing(head)? {
         SystemCommand::Nothing
     } else if let Some(words) = OF_TABLES.iter().find(|words| head.words(words)) {
