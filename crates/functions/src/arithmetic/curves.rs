@@ -86,8 +86,13 @@ fn encode_type(
 /// The numbers of the tuple in front, of the first row: `None` if there is no tuple, and nothing of a column without rows.
 fn scales_of(call: &Call<'_>, scales: Scales, name: &str) -> Result<Option<Vec<u64>>, FunctionError> {
     let Arg { array, column_type: ColumnType::Tuple(elements), .. } = call.arg(0)? else { return Ok(None) };
-    if array.is_empty() {
-        return Ok(Some(vec![]));
+    match array.len() {
+        0 => return Ok(Some(vec![])),
+        1 => {}
+        _ => {
+            let message = format!("the first argument of {name} is a constant");
+            return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
+        }
     }
     let caster = call.caster(CastMode::Strict);
     let mut numbers = Vec::with_capacity(elements.len());
@@ -193,10 +198,6 @@ fn decode_type(
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
         let count = match &args[0].column_type {
-            ColumnType::Tuple(_) if args[0].constant.is_none() => {
-                let message = format!("the first argument of {name} is a constant");
-                return Err(FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message));
-            }
             ColumnType::Tuple(scales) => match scales.iter().find(|scale| !unsigned(&scale.column_type)) {
                 Some(other) => return Err(FunctionError::illegal_type(&other.column_type, name)),
                 None => Some(scales.len()),

@@ -88,7 +88,8 @@ fn rule(
     result: ColumnType,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
-        for arg in args {
+        // What stands behind the path is not looked at, as in ClickHouse.
+        for arg in args.iter().take(2) {
             if !arg.column_type.is_string() {
                 return Err(FunctionError::illegal_type(&arg.column_type, name));
             }

@@ -167,7 +167,7 @@ impl Column {
                 Builder::UInt(UInt64Builder::new())
             }
             ColumnType::Int32 | ColumnType::Enum8(_) => Builder::Int(Int32Builder::new()),
-            ColumnType::Float64 => Builder::Float(Float64Builder::new()),
+            ColumnType::Float64 | ColumnType::Float32 => Builder::Float(Float64Builder::new()),
             ColumnType::DateTime64 { precision: 4.., .. } => Builder::Micros(Vec::new()),
             ColumnType::Map(_, value) if **value == ColumnType::String => {
                 Builder::Pairs(PairsBuilder::default())
