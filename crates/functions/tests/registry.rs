@@ -168,6 +168,7 @@ fn volatile_functions_say_so() {
         "arrayShuffle",
         "blockSize",
         "dumpColumnStructure",
+        "fuzzBits",
         "generateUUIDv4",
         "generateUUIDv7",
         "neighbor",
