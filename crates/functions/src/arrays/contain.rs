@@ -283,6 +283,9 @@ fn variants() -> Vec<ScalarFunction> {
             "arrayElementOrNull",
             2..=2,
             |args| match element_of(args, "arrayElementOrNull")? {
+                nested @ ColumnType::Tuple(_) => {
+                    Err(FunctionError::illegal_type(&nested, "arrayElementOrNull"))
+                }
                 // There is no NULL of these: what is not there is empty.
                 nested @ (ColumnType::Array(_) | ColumnType::Map(..)) => Ok(nested),
                 plain => Ok(plain.nullable()),

@@ -27,13 +27,16 @@ struct ReadDictionary {
     rows: LogicalPlan,
 }
 
+/// A dictionary by a name as it is written, and the text of a SELECT of its rows.
+type Named<'a> = dyn Fn(&str) -> std::result::Result<(KnownDictionary, String), Error> + Sync + 'a;
+
 /// The dictionaries that queries ask, each with a plan of its rows, which `plan` makes by its name in full. Calls are written anew.
 ///
 /// # Errors
 /// A call names none, or asks for what it has not; or a source cannot be read.
 pub async fn read_for<R: Future<Output = std::result::Result<LogicalPlan, Error>>>(
     queries: [Option<&mut Query>; 2],
-    named: &(dyn Fn(&str) -> std::result::Result<(KnownDictionary, String), Error> + Sync),
+    named: &Named<'_>,
     plan: impl Fn(String, sql::Query) -> R,
 ) -> std::result::Result<Option<Arc<dyn AskedDictionaries>>, Error> {
     let mut read = BTreeMap::new();
