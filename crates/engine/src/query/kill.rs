@@ -37,7 +37,7 @@ pub(crate) async fn run(
     services: &Arc<Services>,
     execution: &Arc<Execution>,
     victims: &Query,
-    mode: KillMode,
+    mode: &KillMode,
 ) -> Result<Rows, Error> {
     let victims = found(services, execution, victims).await?;
     let others = |victim: &&Victim| victim.user != execution.user.as_ref();
@@ -60,7 +60,7 @@ pub(crate) async fn run(
             KillMode::Async | KillMode::Sync => match processes.cancel(&victim.query_id) {
                 Some(number) => {
                     numbers.push(number);
-                    if mode == KillMode::Sync { "finished" } else { "waiting" }
+                    if *mode == KillMode::Sync { "finished" } else { "waiting" }
                 }
                 // It was faster.
                 None => "finished",
@@ -68,7 +68,7 @@ pub(crate) async fn run(
         };
         rows.push([status.to_owned(), victim.query_id, victim.user, victim.query]);
     }
-    if mode == KillMode::Sync {
+    if *mode == KillMode::Sync {
         processes.until_ended(&numbers).await;
     }
     text_rows(["kill_status", "query_id", "user", "query"], rows)

@@ -123,9 +123,7 @@ pub(crate) async fn once(
         Statement::Exchange(a, b) => exchange::run(services, execution, a, b).await?,
         Statement::Optimize(what) => optimized(services, execution, what).await?,
         Statement::System(command) => system_command(services, execution, command).await?,
-        Statement::KillQuery { victims, mode } => {
-            return kill::run(services, execution, victims, *mode).await;
-        }
+        Statement::KillQuery { victims, mode } => return kill::run(services, execution, victims, mode).await,
         Statement::DropTemporaryTables { names, if_exists } => {
             drop_temporary::run(&execution.temporary, names, *if_exists)?;
         }
