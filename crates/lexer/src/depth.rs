@@ -18,6 +18,10 @@ const TERMS_MAX: usize = 5000;
 /// Operands that one SELECT of UNION counts as: it takes a millisecond to plan.
 const UNION_TERMS: usize = 5;
 
+/// Parts of a dotted name that are one link. The parser looks at each further part as the start of a name of its own, which takes
+/// the square of their number.
+const NAME_PARTS_MAX: usize = 32;
+
 /// Nodes of a tree, whatever the settings say: they are known only when it has been made.
 const NODES_MAX: usize = 500_000;
 
@@ -121,6 +125,9 @@ struct Walk {
     continues: bool,
     /// The last word may be an operator that we do not know, or an alias.
     is_unknown: bool,
+    /// Dots of the name that may go on.
+    dots: usize,
+    behind_dot: bool,
     elements: usize,
     nodes: usize,
 }
@@ -137,6 +144,8 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<Measure> {
         before: Before::Nothing,
         continues: false,
         is_unknown: false,
+        dots: 0,
+        behind_dot: false,
         elements: 0,
         nodes: 0,
     };
@@ -217,6 +226,12 @@ impl Walk {
         if !is_constant(token) {
             self.last().varies = true;
         }
+        self.dots = match token {
+            Token::Period => self.dots + 1,
+            Token::Word(_) if self.behind_dot => self.dots,
+            _ => 0,
+        };
+        self.behind_dot = *token == Token::Period;
         self.step(token, is_unknown);
         self.nodes += self.elements - elements;
     }
@@ -257,7 +272,10 @@ impl Walk {
             }
             // All columns.
             Token::Mul if !behind_value => self.before = Before::Value,
-            Token::Period => self.before = Before::Operator,
+            Token::Period => {
+                self.last().operators += usize::from(self.dots > NAME_PARTS_MAX);
+                self.before = Before::Operator;
+            }
             Token::SingleQuotedString(_) | Token::HexStringLiteral(_) | Token::DollarQuotedString(_) => {
                 self.elements += 1;
                 self.before = Before::Value;

@@ -22,10 +22,12 @@ use crate::query::select::PlannedQuery;
 /// Of more files the footers are not read for an explanation alone.
 const EXPLAINED_FILES_MAX: usize = 1000;
 
-/// The lines of every source, in the order in which the statement names them.
-pub(crate) async fn source_lines(planned: &PlannedQuery) -> Result<Vec<String>, Error> {
+/// The lines of every source, in the order in which the statement names them; `optimized` is its plan after DataFusion's rules.
+pub(crate) async fn source_lines(
+    planned: &PlannedQuery,
+    optimized: &LogicalPlan,
+) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
-    let optimized = planned.state.optimize(&planned.logical)?;
     for (source, title) in planned.sources.iter().zip(&planned.titles) {
         let (files, bytes) = (source.files().len(), ByteSize(source.bytes()));
         lines.push(format!("Source: {files} file(s), {bytes}, format {}", source.format().name()));
@@ -38,7 +40,7 @@ pub(crate) async fn source_lines(planned: &PlannedQuery) -> Result<Vec<String>, 
         let units = source.units(UNIT_BYTES).await?;
         lines.extend(source.compression_notes().await?.iter().map(|note| format!("  {note}")));
         lines.push(format!("  {}", cut_of(&units)));
-        lines.extend(filter_lines(planned, &optimized, source, &units).await?);
+        lines.extend(filter_lines(planned, optimized, source, &units).await?);
     }
     Ok(lines)
 }

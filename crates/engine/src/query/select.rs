@@ -370,7 +370,7 @@ impl PlannedQuery {
 
     /// The plan after DataFusion's rules, and which columns of the result may be NULL by their types: folded constants no
     /// longer say so.
-    fn optimized(&self, logical: &LogicalPlan) -> Result<(LogicalPlan, Vec<bool>), Error> {
+    pub(crate) fn optimized(&self, logical: &LogicalPlan) -> Result<(LogicalPlan, Vec<bool>), Error> {
         let mut room = folding::ROOM_BYTES;
         folding::within(&mut room, || {
             if matches!(logical, LogicalPlan::Explain(_)) {
@@ -406,9 +406,13 @@ impl PlannedQuery {
     ) -> Result<(Arc<dyn ExecutionPlan>, Vec<bool>), Error> {
         let _planning = self.profile.timed(Span::Plan);
         let (optimized, nullable) = self.optimized(logical)?;
-        let planned = self.state.query_planner().create_physical_plan(&optimized, &self.state);
-        let physical = with_nested_columns(Sparing::new(planned).await?)?;
-        Ok((limited(physical, self.rounds_max)?, nullable))
+        Ok((self.physical_from(&optimized).await?, nullable))
+    }
+
+    /// The plan that runs, of one that DataFusion's rules have been over.
+    pub(crate) async fn physical_from(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>, Error> {
+        let planned = self.state.query_planner().create_physical_plan(plan, &self.state);
+        Ok(limited(with_nested_columns(Sparing::new(planned).await?)?, self.rounds_max)?)
     }
 
     /// The result's schema under the dialect's labels, in the layouts of our types.

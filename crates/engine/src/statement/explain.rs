@@ -123,19 +123,19 @@ async fn plan_lines(
     target: Option<&Insert>,
 ) -> Result<Vec<String>, Error> {
     let planned = plan(services, execution, query, None).await?;
-    let optimized = planned.state.optimize(&planned.logical)?;
+    let (optimized, _) = planned.optimized(&planned.logical)?;
     let mut out = Vec::new();
     if let Some(insert) = target {
         out.push(format!("Insert: {}", shown_target(&insert.target)));
     }
     out.extend(lines_of_plan(&optimized));
     out.push(String::new());
-    let physical = planned.physical().await?;
+    let physical = planned.physical_from(&optimized).await?;
     let servers = spreading::explained(services, execution, &planned.titles, &physical);
     let physical = spread(services, execution, &planned.titles, physical)?;
     out.extend(rendered(physical.as_ref()));
     out.extend(servers);
-    out.extend(source_lines(&planned).await?);
+    out.extend(source_lines(&planned, &optimized).await?);
     Ok(out)
 }
 
@@ -249,7 +249,7 @@ async fn load_lines(
     target: Option<&Insert>,
 ) -> Result<Vec<String>, Error> {
     let planned = plan(services, execution, query, None).await?;
-    let mut out = source_lines(&planned).await?;
+    let mut out = source_lines(&planned, &planned.optimized(&planned.logical)?.0).await?;
     let table = match target.map(|insert| &insert.target) {
         Some(InsertTarget::Table(name)) => Some(execution.table(name)?),
         _ => None,

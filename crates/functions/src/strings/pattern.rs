@@ -2,6 +2,7 @@
 //!
 //! Invariant: `%`, `_` and `\` mean what they mean in ClickHouse; a dot matches a line end, as RE2 is set up there.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,13 +15,70 @@ use crate::error::FunctionError;
 /// Patterns kept per call; a column with more is compiled row by row.
 const PATTERNS_MAX: usize = 64;
 
+/// Bytes of a LIKE pattern that may become a regular expression, which takes a thousand times their memory.
+const EXPRESSION_BYTES_MAX: usize = 1024;
+
 /// A LIKE pattern, as plain a search as it allows.
 pub(super) enum Like {
     Exact(String),
     Prefix(String),
     Suffix(String),
     Contains(String),
+    Parts(Parts),
     Regex(Regex),
+}
+
+/// What stands between the `%` of a long pattern, found one behind the other.
+pub(super) struct Parts {
+    start: String,
+    middle: Vec<String>,
+    /// None is a pattern without any `%`.
+    end: Option<String>,
+    any_case: bool,
+}
+
+impl Parts {
+    /// None where a `_` stands for any character.
+    fn of(pattern: &str, any_case: bool) -> Option<Parts> {
+        let mut parts = vec![String::new()];
+        let mut chars = pattern.chars().peekable();
+        while let Some(c) = chars.next() {
+            let literal = match c {
+                '_' => return None,
+                '%' => {
+                    parts.push(String::new());
+                    continue;
+                }
+                '\\' => chars.next_if(|next| matches!(next, '%' | '_' | '\\')).unwrap_or(c),
+                _ => c,
+            };
+            parts.last_mut()?.push(if any_case { folded(literal) } else { literal });
+        }
+        let end = if parts.len() > 1 { parts.pop() } else { None };
+        let mut parts = parts.into_iter();
+        Some(Parts { start: parts.next()?, middle: parts.collect(), end, any_case })
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        let text = match self.any_case {
+            true => Cow::Owned(text.chars().map(folded).collect::<String>()),
+            false => Cow::Borrowed(text),
+        };
+        let Some(mut rest) = text.strip_prefix(self.start.as_str()) else { return false };
+        for part in &self.middle {
+            let Some((_, behind)) = rest.split_once(part.as_str()) else { return false };
+            rest = behind;
+        }
+        self.end.as_ref().map_or(rest.is_empty(), |end| rest.ends_with(end.as_str()))
+    }
+}
+
+/// One character for all that differ in case alone, where it is one character.
+fn folded(c: char) -> char {
+    let mut upper = c.to_uppercase();
+    let upper = if upper.len() == 1 { upper.next().unwrap_or(c) } else { c };
+    let mut lower = upper.to_lowercase();
+    if lower.len() == 1 { lower.next().unwrap_or(upper) } else { upper }
 }
 
 /// A pattern with another escape in the words of one whose escape is the backslash.
@@ -73,6 +131,11 @@ impl Like {
                 (true, true) => Like::Contains(inner),
             });
         }
+        if pattern.len() > EXPRESSION_BYTES_MAX
+            && let Some(parts) = Parts::of(pattern, any_case)
+        {
+            return Ok(Like::Parts(parts));
+        }
         let mut expression = String::from("^");
         let mut chars = pattern.chars().peekable();
         while let Some(c) = chars.next() {
@@ -96,6 +159,7 @@ impl Like {
             Like::Prefix(prefix) => text.starts_with(prefix.as_str()),
             Like::Suffix(suffix) => text.ends_with(suffix.as_str()),
             Like::Contains(part) => text.contains(part.as_str()),
+            Like::Parts(parts) => parts.matches(text),
             Like::Regex(regex) => regex.is_match(text),
         }
     }
@@ -247,6 +311,27 @@ mod tests {
             );
         }
         assert!(build("(", false, true).is_err());
+    }
+
+    /// However long a pattern is, it says what the same one says as a regular expression.
+    #[test]
+    fn long_patterns_of_like_are_parts_of_a_text() {
+        let all = [
+            "", "a", "ab%", "%ab", "%b%", "a%c", "a%b%c", "%%a%%", "\\%a%", "\\\\%", "%a\\b%", "aa%aa", "%ö%",
+        ];
+        for (pattern, any_case) in all.iter().flat_map(|pattern| [(pattern, false), (pattern, true)]) {
+            let Ok(expression) = Like::compile(pattern, any_case) else { continue };
+            let parts = Parts::of(pattern, any_case).unwrap();
+            for text in [
+                "", "a", "A", "ab", "aB", "abc", "axbxc", "aaa", "aaaa", "%a", "\\", "\\x", "a\\b", "xÖx",
+                "xöx", "cba",
+            ] {
+                assert_eq!(parts.matches(text), expression.matches(text), "{pattern} {any_case} {text}");
+            }
+        }
+        let long = Like::compile(&"%a".repeat(20_000), false).unwrap();
+        assert!(matches!(long, Like::Parts(_)));
+        assert!(long.matches(&"a".repeat(20_000)) && !long.matches(&"a".repeat(19_999)));
     }
 
     #[test]

@@ -13,6 +13,9 @@ use super::comparison::{as_predicate, cast_to};
 use crate::scalar::adapter::call;
 use aggregates::typing::{external, literal_of, type_of};
 
+/// Bytes of a pattern of which DataFusion may make a regular expression: one of 10 KB takes seconds, and then more than is allowed.
+const PATTERN_BYTES_MAX: usize = 1024;
+
 /// Whether a backslash of a LIKE pattern stands before what needs no escape: there it is itself.
 fn has_backslash_of_its_own(pattern: &str) -> bool {
     let mut rest = pattern.chars();
@@ -34,7 +37,8 @@ pub(crate) fn like(like: Like, schema: &DFSchema) -> Result<Expr> {
     }
     // DataFusion's LIKE does not see the zero bytes at its end, and a backslash of a pattern is always an escape there.
     let is_fixed = matches!(type_of(&like.expr, schema)?.value_type(), ColumnType::FixedString(_));
-    if is_fixed || pattern.is_none_or(has_backslash_of_its_own) {
+    let is_ours = |pattern: &str| pattern.len() > PATTERN_BYTES_MAX || has_backslash_of_its_own(pattern);
+    if is_fixed || pattern.is_none_or(is_ours) {
         let name = match (like.case_insensitive, like.negated) {
             (false, false) => "like",
             (false, true) => "notLike",

@@ -66,6 +66,14 @@ fn each_link_of_a_chain_is_a_level() {
 }
 
 #[test]
+fn parts_of_a_name_count_where_there_are_too_many() {
+    refused(&format!("SELECT a{}", ".b".repeat(400)));
+    assert!(of(&format!("SELECT a{}", ".b".repeat(30))).levels < 5);
+    assert!(of(&format!("SELECT a.b{}", " AND a.b.c".repeat(1000))).levels < 5);
+    assert!(of(&format!("SELECT a.b{} FROM c.d", " + a.b".repeat(100))).levels < 210);
+}
+
+#[test]
 fn what_stands_side_by_side_is_not_deep() {
     let lists = [
         ("SELECT 1", ", a + b.c[1] AS d"),
