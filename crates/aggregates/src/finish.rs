@@ -6,8 +6,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, ListArray, Scalar};
-use arrow::buffer::OffsetBuffer;
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Float64Array, LargeStringArray, ListArray, Scalar,
+};
+use arrow::buffer::{Buffer, OffsetBuffer};
 use arrow::compute::kernels::zip::zip;
 use arrow::compute::{cast, is_not_null};
 use arrow::datatypes::{DataType, UInt64Type};
@@ -24,6 +26,9 @@ use crate::typing::{external, scalar_at};
 
 /// Copies of less are not asked for.
 const COPY_BYTES_MIN: usize = 1 << 20;
+
+/// Of one text while it is a result: the accumulator's answer, and that as a value of its type.
+const TEXT_COPIES: usize = 2;
 
 /// How results are finished.
 #[derive(Clone, Debug)]
@@ -107,7 +112,7 @@ impl Finish {
         if self.empty == Empty::Infinity { f64::INFINITY } else { f64::NAN }
     }
 
-    fn scalar(&self, value: &ScalarValue) -> Result<ScalarValue> {
+    fn scalar(&self, value: ScalarValue) -> Result<ScalarValue> {
         scalar_at(&self.array(array_of(value)?)?, 0)
     }
 
@@ -122,9 +127,13 @@ impl Finish {
 }
 
 /// One row; what was collected is not copied for it, as `to_array` does.
-fn array_of(value: &ScalarValue) -> Result<ArrayRef> {
+fn array_of(value: ScalarValue) -> Result<ArrayRef> {
     match value {
-        ScalarValue::List(list) => Ok(Arc::clone(list) as ArrayRef),
+        ScalarValue::List(list) => Ok(list as ArrayRef),
+        ScalarValue::LargeUtf8(Some(text)) => {
+            let ends = OffsetBuffer::from_lengths([text.len()]);
+            Ok(Arc::new(LargeStringArray::new(ends, Buffer::from_vec(text.into_bytes()), None)))
+        }
         other => other.to_array(),
     }
 }
@@ -169,7 +178,7 @@ pub(super) struct Finished {
 impl Finished {
     fn declared(&self, index: usize, state: ScalarValue) -> Result<ScalarValue> {
         match self.states.get(index) {
-            Some(declared @ DataType::List(_)) => scalar_at(&laid_out(array_of(&state)?, declared)?, 0),
+            Some(declared @ DataType::List(_)) => scalar_at(&laid_out(array_of(state)?, declared)?, 0),
             _ => Ok(state),
         }
     }
@@ -181,12 +190,13 @@ impl Accumulator for Finished {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let _copied = self.finish.reserve(self.inner.size())?;
+        let copies = if self.finish.result.is_string() { TEXT_COPIES } else { 1 };
+        let _copied = self.finish.reserve(self.inner.size().saturating_mul(copies))?;
         let value = self.inner.evaluate()?;
         if value.is_null() && self.finish.asks_for_rows() && has_rows(self.inner.state()?.first()) {
             return Ok(ScalarValue::Float64(Some(self.finish.of_few())));
         }
-        self.finish.scalar(&value)
+        self.finish.scalar(value)
     }
 
     fn size(&self) -> usize {
