@@ -1,7 +1,8 @@
 //! Work that computes for long between two awaits.
 //!
 //! As many such pieces as there are computing threads, and whatever else these have to do, a `SELECT 1`, would wait for the end of
-//! one. Invariant: the work runs on the thread that asks for it, so that what belongs to the thread is there.
+//! one. What cannot stop [lets the others go](let_others_go) instead.
+//! Invariant: the work runs on the thread that asks for it, so that what belongs to the thread is there.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
@@ -13,6 +14,11 @@ pub fn at_length<T>(work: impl FnOnce() -> T) -> T {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
         _ => work(),
     }
+}
+
+/// The other tasks of a computing thread go on on another one, and what the caller does until it awaits stands in nobody's way.
+pub fn let_others_go() {
+    at_length(|| ());
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 pub mod at_length;
 pub mod clock;
+pub mod turn;
 pub mod random;
 pub mod disk;
 pub mod objects;

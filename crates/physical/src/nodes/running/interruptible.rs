@@ -2,13 +2,14 @@
 //!
 //! A join whose condition throws its pairs away hands no batch on for as long as one batch of its inputs has pairs: a thousand
 //! billion of them take hours, in which nothing between two batches is asked. Its condition is: it is computed for a few
-//! thousand pairs at a time.
+//! thousand pairs at a time. After some of them the task gives its thread away, and keeps nobody waiting.
 //! Invariant: the condition answers as it did, or fails once its statement was stopped. Put into a plan when it is run, shown
 //! nowhere. Must not know: why a statement is stopped.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, Schema};
@@ -18,6 +19,7 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
+use host::at_length::let_others_go;
 
 use crate::error::{PhysicalError, into_datafusion};
 
@@ -50,13 +52,23 @@ pub fn interruptible(plan: Arc<dyn ExecutionPlan>, stopped: &Stopped) -> Result<
 }
 
 fn watched(filter: &JoinFilter, stopped: &Stopped) -> JoinFilter {
-    let condition = Watched { condition: Arc::clone(filter.expression()), stopped: Arc::clone(stopped) };
+    let condition = Watched::new(Arc::clone(filter.expression()), stopped);
     JoinFilter::new(Arc::new(condition), filter.column_indices().to_vec(), Arc::clone(filter.schema()))
 }
+
+/// After so many batches of pairs, some milliseconds, others have their turn.
+const BATCHES_OF_A_TURN: usize = 16;
 
 struct Watched {
     condition: Arc<dyn PhysicalExpr>,
     stopped: Stopped,
+    batches: AtomicUsize,
+}
+
+impl Watched {
+    fn new(condition: Arc<dyn PhysicalExpr>, stopped: &Stopped) -> Watched {
+        Watched { condition, stopped: Arc::clone(stopped), batches: AtomicUsize::new(0) }
+    }
 }
 
 impl fmt::Debug for Watched {
@@ -102,6 +114,9 @@ impl PhysicalExpr for Watched {
         if (self.stopped)() {
             return Err(into_datafusion(PhysicalError::Stopped));
         }
+        if self.batches.fetch_add(1, Ordering::Relaxed) % BATCHES_OF_A_TURN == BATCHES_OF_A_TURN - 1 {
+            let_others_go();
+        }
         self.condition.evaluate(batch)
     }
 
@@ -116,7 +131,7 @@ impl PhysicalExpr for Watched {
         let Ok([condition]) = <[Arc<dyn PhysicalExpr>; 1]>::try_from(children) else {
             return Err(into_datafusion(PhysicalError::internal("a condition is one")));
         };
-        Ok(Arc::new(Watched { condition, stopped: Arc::clone(&self.stopped) }))
+        Ok(Arc::new(Watched::new(condition, &self.stopped)))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -126,7 +141,7 @@ impl PhysicalExpr for Watched {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
 
     use datafusion::physical_plan::collect;
     use datafusion::prelude::SessionContext;

@@ -22,6 +22,7 @@ use host::meter;
 
 use super::super::array_join::ArrayJoinExec;
 use super::super::fill::FillExec;
+use super::turns::Turns;
 use crate::error::{PhysicalError, into_datafusion};
 use crate::unary::{Step, Unary};
 
@@ -30,6 +31,9 @@ const BATCH_BYTES_MAX: usize = 16 << 20;
 
 /// Constants of fewer bytes may be repeated for every row of a batch.
 const CONSTANT_BYTES_MAX: usize = 4096;
+
+/// Nodes that hand over rows which other tasks made.
+const EXCHANGES: [&str; 3] = ["CoalescePartitionsExec", "RepartitionExec", "SortPreservingMergeExec"];
 
 /// The plan with its statement's memory looked at: above what reads, above what makes many rows of few, and below what may
 /// write a large constant into every row.
@@ -52,7 +56,9 @@ pub fn metered(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
             || node.data.is::<Unary<ArrayJoinExec>>()
             || node.data.is::<Unary<FillExec>>();
         let makes_more = node.data.children().len() > 1 && node.data.name().contains("Join");
-        match makes_rows || makes_more {
+        // Whoever takes these rows goes on in a task of its own.
+        let receives = EXCHANGES.contains(&node.data.name());
+        match makes_rows || makes_more || receives {
             true => Ok(Transformed::yes(MeteredExec::over(&node.data, usize::MAX)?)),
             false => Ok(node),
         }
@@ -98,8 +104,8 @@ impl Step for MeteredExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let rows = node.input.execute(partition, context)?;
-        let (schema, rows_max): (SchemaRef, _) = (rows.schema(), node.step.rows_max);
+        let rows = Turns::of(node.input.execute(partition, context)?);
+        let (schema, rows_max): (SchemaRef, _) = (node.input.schema(), node.step.rows_max);
         let checked = rows.map(move |batch| {
             let batch = batch?;
             meter::check("the statement").map_err(|refused| into_datafusion(PhysicalError::from(refused)))?;
