@@ -32,7 +32,7 @@ pub fn kept_keys(keys: &[(&'static str, Expr)], columns: &[ColumnDef]) -> Result
 }
 
 /// Forgets how the sorting key was written, because there is another one. The primary key stays what the sorting key was.
-pub(crate) fn forget_order(def: &mut TableDef) {
+pub fn forget_order(def: &mut TableDef) {
     let is_order = |clause: &KeptClause| clause.keyword.strip_prefix(WRITTEN) == Some(ORDER_BY);
     let has_primary = def.kept.iter().any(|clause| clause.keyword.ends_with(PRIMARY_KEY));
     if has_primary {

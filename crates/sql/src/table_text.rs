@@ -176,7 +176,7 @@ fn over_names(stored: &str, def: &TableDef) -> Option<Expr> {
 }
 
 /// The keyword under which the TTL of a column is kept, as `id expression` over ids.
-pub(crate) const COLUMN_TTL: &str = "COLUMN TTL";
+pub const COLUMN_TTL: &str = "COLUMN TTL";
 
 /// The TTL of a column as people wrote it.
 pub fn column_ttl(column: &ColumnDef, def: &TableDef) -> Option<String> {

@@ -11,6 +11,7 @@ pub mod partition_ids;
 pub mod same_structure;
 pub mod virtual_columns;
 pub mod joined;
+pub mod altered;
 pub mod changes;
 pub mod parts_change;
 pub mod alias_columns;

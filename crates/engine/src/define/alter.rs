@@ -14,9 +14,9 @@ use mergetree::TableError;
 use mergetree::scan::check_values;
 use model::{ColumnId, ErrorCode, PartId, TableDef};
 use parts::PartError;
-use sql::definition::altered::{altered, retyped};
 use sql::definition::nested::flattened_alter;
 use sql::{Alter, AlterCommand};
+use tables::altered::{altered, retyped};
 use tables::checks::check_altered;
 
 use crate::context::execution::Execution;

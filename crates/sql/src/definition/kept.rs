@@ -53,7 +53,11 @@ pub fn check_indexes(def: &TableDef) -> Result<()> {
     indexes(def).try_for_each(|index| stored_expr(&index.expression, &def.columns).map(drop))
 }
 
-pub(super) fn add_index(
+/// ADD INDEX.
+///
+/// # Errors
+/// There is one of this name, a column that it names is not there, or the index that it is to stand behind.
+pub fn add_index(
     def: &mut TableDef,
     index: &IndexClause,
     if_not_exists: bool,
@@ -68,7 +72,11 @@ pub(super) fn add_index(
     insert(def, clause, place)
 }
 
-pub(super) fn add_projection(
+/// ADD PROJECTION.
+///
+/// # Errors
+/// There is one of this name, or the one that it is to stand behind is not there.
+pub fn add_projection(
     def: &mut TableDef,
     projection: &ProjectionClause,
     if_not_exists: bool,
@@ -101,7 +109,11 @@ fn insert(def: &mut TableDef, clause: KeptClause, place: Option<&ClausePlace>) -
     Ok(())
 }
 
-pub(super) fn drop_named(def: &mut TableDef, keyword: &str, name: &str, if_exists: bool) -> Result<()> {
+/// DROP of the clause of this name.
+///
+/// # Errors
+/// There is none.
+pub fn drop_named(def: &mut TableDef, keyword: &str, name: &str, if_exists: bool) -> Result<()> {
     match position(def, keyword, name) {
         Some(at) => {
             def.kept.remove(at);
@@ -132,8 +144,11 @@ fn position(def: &TableDef, keyword: &str, name: &str) -> Option<usize> {
     def.kept.iter().position(is_it)
 }
 
-/// `None`: there is none any more.
-pub(super) fn set_sample_by(def: &mut TableDef, expression: Option<&Expr>) -> Result<()> {
+/// What the table samples by; `None`: nothing any more.
+///
+/// # Errors
+/// It is no part of the primary key.
+pub fn set_sample_by(def: &mut TableDef, expression: Option<&Expr>) -> Result<()> {
     if let Some(expression) = expression {
         let stored = stored_expr(&bare(expression.clone()), &def.columns)?;
         let primary = usize::try_from(def.primary_key_len).unwrap_or(usize::MAX).min(def.order_by.len());

@@ -7,8 +7,5 @@ pub mod constraints;
 pub mod kept;
 pub mod ttl;
 pub mod nested;
-mod keys;
 pub mod mode;
-mod table_settings;
-pub mod altered;
 pub mod dictionary;

@@ -193,7 +193,7 @@ pub(crate) fn check_dimensions(def: &TableDef) -> Result<()> {
 ///
 /// # Errors
 /// There is such a column.
-pub(crate) fn check_summed(def: &TableDef) -> Result<()> {
+pub fn check_summed(def: &TableDef) -> Result<()> {
     let mut others = def.stored_columns().filter(|column| !def.is_in_key(column.id));
     match others.find(|column| is_summed_elsewhere(column)) {
         None => Ok(()),

@@ -20,7 +20,7 @@ use crate::table_text::{COLUMN_TTL, named_expression, stored_expr};
 use lexer::error::{Result, SqlError};
 
 /// The keyword under which the TTL of a table is kept.
-pub(super) const TTL: &str = "TTL";
+pub const TTL: &str = "TTL";
 
 /// When rows, or values of a column, are too old. Texts are stored expressions.
 #[derive(Clone, PartialEq, Debug)]
@@ -153,7 +153,10 @@ impl VisitorMut for Lasting<'_> {
 }
 
 /// `text` of the table's TTL, or none.
-pub(super) fn set_ttl(def: &mut TableDef, text: Option<&str>) -> Result<()> {
+///
+/// # Errors
+/// It cannot be read, or there is none to take away.
+pub fn set_ttl(def: &mut TableDef, text: Option<&str>) -> Result<()> {
     let before = def.kept.len();
     def.kept.retain(|clause| *clause.keyword != *TTL);
     match text {
@@ -169,7 +172,10 @@ pub(super) fn set_ttl(def: &mut TableDef, text: Option<&str>) -> Result<()> {
 }
 
 /// Makes the table's TTL say the names of `def`, which were others in `before`.
-pub(super) fn follow_names(before: &TableDef, def: &mut TableDef) -> Result<()> {
+///
+/// # Errors
+/// It cannot be read.
+pub fn follow_names(before: &TableDef, def: &mut TableDef) -> Result<()> {
     let renamed = |expression: &mut Expr| -> Result<()> {
         let stored = stored_expr(expression, &before.columns)?;
         *expression = parse_expression(&named_expression(&stored, def))?;
@@ -205,7 +211,11 @@ pub fn with_column_ttls(def: &mut TableDef, specs: &[ColumnSpec]) -> Result<()> 
     Ok(())
 }
 
-pub(super) fn set_column_ttl(def: &mut TableDef, id: ColumnId, ttl: &Expr) -> Result<()> {
+/// The TTL of a column, in the place of what it had.
+///
+/// # Errors
+/// It names a column that is not there, or stands at a column of a key.
+pub fn set_column_ttl(def: &mut TableDef, id: ColumnId, ttl: &Expr) -> Result<()> {
     let name = format!("`{}`", stored_column_name(id));
     if def.order_by.iter().chain(&def.partition_by).any(|key| key.contains(&name)) {
         let column = def.column_by_id(id).map_or_else(String::new, |column| column.name.to_string());
@@ -218,8 +228,8 @@ pub(super) fn set_column_ttl(def: &mut TableDef, id: ColumnId, ttl: &Expr) -> Re
     Ok(())
 }
 
-/// Whether there was one.
-pub(super) fn remove_column_ttl(def: &mut TableDef, id: ColumnId) -> bool {
+/// Takes the TTL of a column away; whether there was one.
+pub fn remove_column_ttl(def: &mut TableDef, id: ColumnId) -> bool {
     let before = def.kept.len();
     def.kept.retain(|clause| *clause.keyword != *COLUMN_TTL || ttl_column(&clause.text) != Some(id));
     def.kept.len() < before
@@ -230,7 +240,7 @@ fn ttl_column(text: &str) -> Option<ColumnId> {
 }
 
 /// The column whose TTL needs another column.
-pub(super) fn column_whose_ttl_needs(def: &TableDef, id: ColumnId) -> Option<&ColumnDef> {
+pub fn column_whose_ttl_needs(def: &TableDef, id: ColumnId) -> Option<&ColumnDef> {
     let name = format!("`{}`", stored_column_name(id));
     let needs = |text: &&str| text.contains(&name) && ttl_column(text) != Some(id);
     texts(def, COLUMN_TTL).find(needs).and_then(|text| def.column_by_id(ttl_column(text)?))

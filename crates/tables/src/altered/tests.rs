@@ -1,7 +1,8 @@
 //! ALTER TABLE on one definition, as a table of cases: the commands, and the columns after them or the error's code.
 
+use sql::Statement;
+
 use super::*;
-use crate::statement::Statement;
 
 fn def() -> TableDef {
     let text = [
@@ -42,7 +43,7 @@ fn def() -> TableDef {
 }
 
 fn parsed(commands: &str) -> Alter {
-    match crate::parser::parse_one(&format!("ALTER TABLE t {commands}")).unwrap().statement {
+    match sql::parse_one(&format!("ALTER TABLE t {commands}")).unwrap().statement {
         Statement::Alter(alter) => *alter,
         other => panic!("{other:?}"),
     }

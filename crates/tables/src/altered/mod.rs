@@ -3,6 +3,9 @@
 //! Invariant: pure, and all or nothing. Column ids are never used again, expressions speak of ids, so that neither a new
 //! name nor a new order changes anything that is stored. Must not know: the rows.
 
+mod keys;
+mod table_settings;
+
 use std::sync::Arc;
 
 use model::table_def::stored_column_name;
@@ -10,16 +13,13 @@ use model::{
     ColumnDef, ColumnId, ColumnType, ConstraintDef, DefaultKind, ErrorCode, KeptClause, MergeMode, TableDef,
     TableEngine,
 };
+use sql::definition::constraints::{is_constraint, stored_constraint, with_kept_constraints};
+use sql::definition::mode::check_summed;
+use sql::definition::{kept, ttl};
+use sql::table_text::{COLUMN_TTL, stored_expr};
+use sql::{Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec, Result, SqlError};
 
-use crate::definition::constraints::{is_constraint, stored_constraint, with_kept_constraints};
-use crate::definition::kept;
-use crate::definition::keys::modify_order_by;
-use crate::definition::mode::check_summed;
-use crate::definition::table_settings;
-use crate::definition::ttl;
-use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnProperty, ColumnSpec, ConstraintSpec};
-use crate::table_text::{COLUMN_TTL, stored_expr};
-use lexer::error::{Result, SqlError};
+use self::keys::modify_order_by;
 
 /// The definition after all commands, its version counted up; `None` if nothing changes.
 ///

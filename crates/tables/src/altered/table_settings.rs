@@ -2,14 +2,11 @@
 //!
 //! Invariant: a setting that ClickHouse fixes when a table is made stays as it was then. Must not know: who obeys a setting.
 
-use model::{ColumnDef, ErrorCode, TableDef};
-
-use crate::definition::kept::indexes;
-use crate::settings::{Settings, table_settings};
-use crate::statement::{SettingChange, SettingText};
-use crate::table_text::stored_expr;
-use lexer::error::{Result, SqlError};
 use model::table_def::stored_column_name;
+use model::{ColumnDef, ErrorCode, TableDef};
+use sql::definition::kept::indexes;
+use sql::table_text::stored_expr;
+use sql::{Result, SettingChange, SettingText, Settings, SqlError, table_settings};
 
 /// How parts are laid out, or which indexes the columns have: a table is made with them.
 const FIXED: &[&str] = &[

@@ -6,11 +6,9 @@
 use std::sync::Arc;
 
 use model::{TableDef, TableEngine};
-use sqlparser::ast::Expr;
-
-use crate::key_text::forget_order;
-use crate::table_text::{display_expression, stored_expr};
-use lexer::error::{Result, SqlError};
+use sql::key_text::forget_order;
+use sql::table_text::{display_expression, stored_expr};
+use sql::{Expr, Result, SqlError};
 
 /// `added_from`: columns with this id or a greater one are added by the same statement.
 pub(super) fn modify_order_by(def: &mut TableDef, key: &[Expr], added_from: u32) -> Result<()> {
