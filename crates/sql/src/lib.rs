@@ -19,7 +19,6 @@ pub mod table_text;
 pub mod key_text;
 pub mod definition;
 pub mod create_text;
-pub mod nested;
 
 pub use create_text::{
     NAME_DIVIDER, VIEW_FROM, VIEW_OWN, VIEW_REFRESH, VIEW_RUN, VIEW_TO, WRITTEN_PRIMARY_KEY, sampling_key,

@@ -3,6 +3,8 @@
 //! Invariant: rows that are stored keep to it; a part that an INSERT leaves out has as many defaults as the others have
 //! elements. Must not know: where the rows come from.
 
+pub mod named;
+
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};

@@ -20,6 +20,7 @@ use crate::resolve::merged::{Merged, destination, merged_query};
 use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
 use tables::dictionaries;
+use tables::nested::named::with_nested;
 use tables::virtual_columns::names_in;
 
 /// The clause by which a view remembers that its columns were declared with types of their own.
@@ -103,7 +104,7 @@ fn by_their_parts(execution: &Execution, query: &mut ast::Query) {
         }
     }
     if !parts.is_empty() {
-        sql::nested::with_nested(query, parts, &whole);
+        with_nested(query, parts, &whole);
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
+use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Ident, Join, JoinOperator, Query, Select, SelectItem, SetExpr, TableFactor, VisitMut,
     VisitorMut,
 };
