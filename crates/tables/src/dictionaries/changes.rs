@@ -12,6 +12,7 @@ use sql::statement::dictionary::{CreateDictionary, Dictionary};
 
 use super::calls::KnownDictionary;
 use super::definition::{dictionary_def, dictionary_of};
+use super::selects::rows_text;
 use crate::reserved::is_derived;
 
 /// A statement's tables by their names.
@@ -90,6 +91,6 @@ pub fn named(name: &str, current_database: &str, find: Find<'_>) -> Result<(Know
         let message = format!("dictionary ({name}) not found");
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
     };
-    let rows = dictionary.rows_text(database)?;
+    let rows = rows_text(&dictionary, database)?;
     Ok((KnownDictionary { full_name: format!("{database}.{table}"), dictionary }, rows))
 }

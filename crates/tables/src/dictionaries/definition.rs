@@ -9,6 +9,8 @@ use model::{ColumnDef, DatabaseId, EngineArguments, ErrorCode, TableDef, TableEn
 use sql::Measure;
 use sql::statement::dictionary::{CreateDictionary, Dictionary};
 
+use super::selects::select_text;
+
 /// What the catalog is to remember; `current_database` is that of the statement.
 ///
 /// # Errors
@@ -59,7 +61,7 @@ pub fn select_of(def: &TableDef, database: &str) -> Result<(ast::Query, Measure)
     let Some(dictionary) = dictionary_of(def)? else {
         return Err(Error::internal(format!("table \"{}\" is no dictionary", def.name)));
     };
-    Ok(sql::measured_query(&dictionary.select_text(database)?)?)
+    Ok(sql::measured_query(&select_text(&dictionary, database)?)?)
 }
 
 /// Refuses to take a dictionary for a table that is dropped.

@@ -3,6 +3,7 @@
 //! Invariant: a dictionary is read by the statement that asks it, at the statement's snapshot. Must not know: sessions and
 //! statements; they give what they know of tables.
 
+mod selects;
 mod definition;
 mod calls;
 mod changes;
@@ -12,3 +13,4 @@ pub use asked::read_for;
 pub use calls::KnownDictionary;
 pub use changes::{Find, created, dropped, named};
 pub use definition::{dictionary_of, refuse_as_table, select_of};
+pub use selects::shown_source;

@@ -7,7 +7,7 @@ use catalog::Snapshot;
 use sql::statement::dictionary::{DictionaryAttribute, LayoutKind};
 
 use super::rows::{Cell, Columns, RowBuilder};
-use crate::dictionaries::dictionary_of;
+use crate::dictionaries::{dictionary_of, shown_source};
 
 pub const COLUMNS: &Columns = &[
     ("database", "String"),
@@ -67,7 +67,7 @@ pub fn fill(snapshot: &Snapshot, rows: &mut RowBuilder) -> Result<(), Error> {
             ("key.types", key_types.into()),
             ("attribute.names", names.into()),
             ("attribute.types", types.into()),
-            ("source", dictionary.shown_source(&database).into()),
+            ("source", shown_source(&dictionary, &database).into()),
             ("lifetime_min", Cell::UInt(least)),
             ("lifetime_max", Cell::UInt(most)),
             ("comment", def.comment.to_string().into()),
