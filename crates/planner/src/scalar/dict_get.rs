@@ -1,31 +1,26 @@
 //! Functions of dictionaries: what they are called, and the lookups that they become.
 //!
 //! A statement's calls are written anew with all that its dictionaries say: the name in full, the attribute, the key, and the
-//! value of a key that is not there. When types are given, each becomes a lookup beside a subquery that reads the dictionary into
-//! it: once, before the first row asks. Invariant: a key has the dictionary's types, or it is refused; a NULL is no key. Must not
+//! value of a key that is not there. Invariant: a key has the dictionary's types, or it is refused; a NULL is no key. Must not
 //! know: how a dictionary is read.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt8Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt8Array, UInt64Array};
 use arrow::compute::is_not_null;
 use arrow::compute::kernels::zip::zip;
 use arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, Spans, internal_err};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction as ScalarCall;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Subquery, Volatility,
-};
+use datafusion::logical_expr::{Expr, LogicalPlan, ReturnFieldArgs, ScalarUDF};
 use functions::FunctionError;
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 
-use super::call_name::call_name;
 use super::lookup::Lookup;
-use aggregates::typing::{external, literal_of, scalar_at, type_of};
+use super::over_rows::{AsksRows, AsksTables, Waiting, over_rows, waiting};
+use aggregates::typing::{external, literal_of, type_of};
 
 /// `_dict_get('db.d', 'attribute', key, value of no key)`.
 pub const DICT_GET: &str = "_dict_get";
@@ -60,10 +55,8 @@ pub trait AskedDictionaries: fmt::Debug + Send + Sync {
 
 /// The functions of a query that asks these dictionaries.
 pub fn functions_of_dictionaries(dictionaries: &Arc<dyn AskedDictionaries>) -> [Arc<ScalarUDF>; 3] {
-    [(DICT_GET, Ask::Value), (DICT_GET_OR_NULL, Ask::OrNull), (DICT_HAS, Ask::Has)].map(|(name, ask)| {
-        let signature = Signature::variadic_any(Volatility::Stable);
-        Arc::new(ScalarUDF::from(DictGet { name, ask, dictionaries: Arc::clone(dictionaries), signature }))
-    })
+    [(DICT_GET, Ask::Value), (DICT_GET_OR_NULL, Ask::OrNull), (DICT_HAS, Ask::Has)]
+        .map(|(name, ask)| Waiting::function(DictGet { name, ask, dictionaries: Arc::clone(dictionaries) }))
 }
 
 /// What is asked of a key.
@@ -81,7 +74,6 @@ struct DictGet {
     name: &'static str,
     ask: Ask,
     dictionaries: Arc<dyn AskedDictionaries>,
-    signature: Signature,
 }
 
 /// What a call names, and what it gives.
@@ -140,7 +132,7 @@ impl DictGet {
 
 /// The call as a lookup, if it is one of [`functions_of_dictionaries`].
 pub(crate) fn found_in(call: &ScalarCall, schema: &DFSchema) -> Result<Option<Expr>> {
-    let Some(function) = call.func.inner().downcast_ref::<DictGet>() else { return Ok(None) };
+    let Some(function) = waiting::<DictGet>(call) else { return Ok(None) };
     let constants: Vec<Option<&ScalarValue>> = call.args.iter().map(literal_of).collect();
     let key_at = if function.ask == Ask::Has { 1 } else { 2 };
     let Some(key) = call.args.get(key_at) else {
@@ -156,12 +148,11 @@ pub(crate) fn found_in(call: &ScalarCall, schema: &DFSchema) -> Result<Option<Ex
             super::adapter::call("accurateCast", vec![key.clone(), Expr::Literal(text, None)])?
         }
     };
-    let (lookup, plan) = function.dictionaries.rows(&asked.name, asked.attribute.as_deref())?;
-    let subquery = Subquery { subquery: Arc::new(plan), outer_ref_columns: vec![], spans: Spans::new() };
-    let mut args = vec![Expr::ScalarSubquery(subquery), key];
-    args.extend(call.args.get(asked.key_at + 1..).unwrap_or_default().iter().cloned());
-    let found = FoundIn::new(lookup, function.ask, asked.dictionary.keys.len(), asked.result);
-    Ok(Some(Expr::ScalarFunction(ScalarCall { func: Arc::new(ScalarUDF::from(found)), args })))
+    let rows = function.dictionaries.rows(&asked.name, asked.attribute.as_deref())?;
+    let rest = call.args.get(asked.key_at + 1..).unwrap_or_default();
+    let given = std::iter::once(key).chain(rest.iter().cloned());
+    let found = FoundIn { ask: function.ask, keys: asked.dictionary.keys.len() };
+    Ok(Some(over_rows(found, rows, asked.result, given)))
 }
 
 /// The type that the key is to have.
@@ -202,65 +193,32 @@ fn key_cast(asked: &Asked, found: &ColumnType) -> Result<ColumnType> {
     }
 }
 
-impl PartialEq for DictGet {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && Arc::ptr_eq(&self.dictionaries, &other.dictionaries)
-    }
-}
-
-impl Eq for DictGet {}
-
-impl Hash for DictGet {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
-
-impl ScalarUDFImpl for DictGet {
-    fn name(&self) -> &str {
+impl AsksTables for DictGet {
+    fn name(&self) -> &'static str {
         self.name
     }
 
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        call_name(self.name, args)
+    fn tables(&self) -> *const () {
+        Arc::as_ptr(&self.dictionaries).cast()
     }
 
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        internal_err!("the type of {} depends on its dictionary", self.name)
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+    fn field(&self, args: &ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let key_at = if self.ask == Ask::Has { 1 } else { 2 };
         let key = args.arg_fields.get(key_at).map(|field| model::type_arrow::from_field(field));
         let asked = self.asked(args.scalar_arguments, key.as_ref())?;
         Ok(Arc::new(to_field(self.name, &asked.result)))
-    }
-
-    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        internal_err!("{} was not made a lookup", self.name)
     }
 }
 
 /// `_found_in(rows are there, key[, value of no key])`.
 #[derive(Debug)]
 struct FoundIn {
-    lookup: Arc<Lookup>,
     ask: Ask,
     /// How many columns the key has.
     keys: usize,
-    result: ColumnType,
-    signature: Signature,
 }
 
 impl FoundIn {
-    fn new(lookup: Arc<Lookup>, ask: Ask, keys: usize, result: ColumnType) -> FoundIn {
-        FoundIn { lookup, ask, keys, result, signature: Signature::variadic_any(Volatility::Stable) }
-    }
-
     /// The columns of the key.
     fn columns(&self, key: &ArrayRef) -> Result<Vec<ArrayRef>> {
         let columns = match key.data_type() {
@@ -274,22 +232,8 @@ impl FoundIn {
     }
 }
 
-impl PartialEq for FoundIn {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.lookup, &other.lookup) && (self.ask, &self.result) == (other.ask, &other.result)
-    }
-}
-
-impl Eq for FoundIn {}
-
-impl Hash for FoundIn {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (Arc::as_ptr(&self.lookup), self.ask).hash(state);
-    }
-}
-
-impl ScalarUDFImpl for FoundIn {
-    fn name(&self) -> &str {
+impl AsksRows for FoundIn {
+    fn name(&self) -> &'static str {
         match self.ask {
             Ask::Value => "_found_in",
             Ask::OrNull => "_found_in_or_null",
@@ -297,69 +241,49 @@ impl ScalarUDFImpl for FoundIn {
         }
     }
 
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        call_name(self.name(), args)
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        internal_err!("the type of {} depends on its dictionary", self.name())
-    }
-
-    fn return_field_from_args(&self, _: ReturnFieldArgs) -> Result<FieldRef> {
-        Ok(Arc::new(to_field(self.name(), &self.result)))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let mut given = args.args;
-        if given.len() < 2 {
-            return internal_err!("{} without a key", self.name());
-        }
-        // The mark that the rows are there.
-        given.remove(0);
-        let is_constant = given.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)));
-        let rows = if is_constant { 1 } else { args.number_rows };
-        let given = given.into_iter().map(|value| value.into_array(rows)).collect::<Result<Vec<_>>>()?;
+    fn values(&self, lookup: &Lookup, given: &[ArrayRef], result: &ColumnType) -> Result<ArrayRef> {
         let (key, missing) = (&given[0], given.get(1));
-        let (places, values) = self.lookup.places_of(&self.columns(key)?)?;
-        let values: ArrayRef = match self.ask {
-            Ask::Has => {
-                let found: UInt8Array = places.iter().map(|place| Some(u8::from(place.is_some()))).collect();
-                // A NULL is asked about nothing.
-                match key.logical_nulls().filter(|_| self.result.is_nullable()) {
-                    Some(nulls) => Arc::new(UInt8Array::new(found.values().clone(), Some(nulls))),
-                    None => Arc::new(found),
-                }
-            }
-            Ask::OrNull => values,
+        let (places, values) = lookup.places_of(&self.columns(key)?)?;
+        match self.ask {
+            Ask::Has => Ok(is_there(&places, key, result)),
+            Ask::OrNull => Ok(values),
             Ask::Value => match missing {
-                Some(missing) => {
-                    let layout = values.data_type();
-                    let missing = match missing.data_type() == layout {
-                        true => Arc::clone(missing),
-                        false => arrow::compute::cast(missing, layout)?,
-                    };
-                    // The row of a NULL has no value, whatever stands for those of no key.
-                    let nulls = key.logical_nulls().filter(|_| self.result.is_nullable() && self.keys == 1);
-                    let is_chosen = is_not_null(&places)?;
-                    let is_chosen = match nulls {
-                        Some(nulls) if key.data_type() == &DataType::UInt64 => {
-                            let chosen = is_chosen.values() | &!nulls.inner();
-                            arrow::array::BooleanArray::new(chosen, None)
-                        }
-                        _ => is_chosen,
-                    };
-                    zip(&is_chosen, &values, &missing)?
-                }
-                None => return internal_err!("{} without a value of no key", self.name()),
+                Some(missing) => or_missing((&places, &values), missing, key, result),
+                None => internal_err!("{} without a value of no key", self.name()),
             },
-        };
-        Ok(match is_constant {
-            true => ColumnarValue::Scalar(scalar_at(&values, 0)?),
-            false => ColumnarValue::Array(values),
-        })
+        }
     }
+}
+
+/// Whether there is a place; a NULL is asked about nothing.
+fn is_there(places: &UInt64Array, key: &ArrayRef, result: &ColumnType) -> ArrayRef {
+    let found: UInt8Array = places.iter().map(|place| Some(u8::from(place.is_some()))).collect();
+    match key.logical_nulls().filter(|_| result.is_nullable()) {
+        Some(nulls) => Arc::new(UInt8Array::new(found.values().clone(), Some(nulls))),
+        None => Arc::new(found),
+    }
+}
+
+/// The values of the rows that have a place, and of others what is given for them.
+fn or_missing(
+    (places, values): (&UInt64Array, &ArrayRef),
+    missing: &ArrayRef,
+    key: &ArrayRef,
+    result: &ColumnType,
+) -> Result<ArrayRef> {
+    let layout = values.data_type();
+    let missing = match missing.data_type() == layout {
+        true => Arc::clone(missing),
+        false => arrow::compute::cast(missing, layout)?,
+    };
+    let is_chosen = is_not_null(places)?;
+    // The row of a NULL has no value, whatever stands for those of no key.
+    let nulls = key.logical_nulls().filter(|_| result.is_nullable());
+    let is_chosen = match nulls {
+        Some(nulls) if key.data_type() == &DataType::UInt64 => {
+            BooleanArray::new(is_chosen.values() | &!nulls.inner(), None)
+        }
+        _ => is_chosen,
+    };
+    Ok(zip(&is_chosen, values, &missing)?)
 }

@@ -1,27 +1,22 @@
 //! `joinGet(table, column, key ..)` and `joinGetOrNull`: the value of a column in the row of a key, of a table of engine Join.
 //!
-//! A query is planned with functions that know its tables; when its types are given, each call becomes a lookup beside a
-//! subquery that reads the table into it: once, before the first row asks. Anywhere else (a default, a key) the call is an
-//! error. Invariant: names of table and column are constants, and keys have the table's types. Must not know: how a table is
-//! read.
+//! A query is planned with functions that know its tables; anywhere else (a default, a key) the call is an error. Invariant:
+//! names of table and column are constants, and keys have the table's types. Must not know: how a table is read.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-use arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::{DFSchema, Result, ScalarValue, Spans, internal_err};
+use arrow::array::ArrayRef;
+use arrow::datatypes::FieldRef;
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction as ScalarCall;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Subquery, Volatility,
-};
+use datafusion::logical_expr::{Expr, LogicalPlan, ReturnFieldArgs, ScalarUDF};
 use functions::{FunctionError, ScalarFunction};
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 
-use super::call_name::call_name;
-use super::lookup::{LookedUp, Lookup};
+use super::lookup::Lookup;
+use super::over_rows::{AsksRows, AsksTables, Waiting, over_rows, waiting};
 use aggregates::typing::{external, literal_of, type_of};
 
 const JOIN_GET: &str = "joinGet";
@@ -98,10 +93,7 @@ fn outside(name: &'static str) -> ScalarFunction {
 
 /// The functions of a query that sees these tables.
 pub fn functions_over(tables: &Arc<dyn AskedTables>) -> [Arc<ScalarUDF>; 2] {
-    [JOIN_GET, JOIN_GET_OR_NULL].map(|name| {
-        let signature = Signature::variadic_any(Volatility::Stable);
-        Arc::new(ScalarUDF::from(JoinGet { name, tables: Arc::clone(tables), signature }))
-    })
+    [JOIN_GET, JOIN_GET_OR_NULL].map(|name| Waiting::function(JoinGet { name, tables: Arc::clone(tables) }))
 }
 
 /// See [`functions_over`].
@@ -109,7 +101,6 @@ pub fn functions_over(tables: &Arc<dyn AskedTables>) -> [Arc<ScalarUDF>; 2] {
 struct JoinGet {
     name: &'static str,
     tables: Arc<dyn AskedTables>,
-    signature: Signature,
 }
 
 /// What a call names, and what it gives.
@@ -206,56 +197,40 @@ fn is_same_key(found: &ColumnType, wanted: &ColumnType) -> bool {
 
 /// The call as a lookup, if it is one of [`functions_over`].
 pub(crate) fn looked_up(call: &ScalarCall, schema: &DFSchema) -> Result<Option<Expr>> {
-    let Some(function) = call.func.inner().downcast_ref::<JoinGet>() else { return Ok(None) };
+    let Some(function) = waiting::<JoinGet>(call) else { return Ok(None) };
     let constants: Vec<Option<&ScalarValue>> = call.args.iter().map(literal_of).collect();
     let keys = call.args.get(2..).unwrap_or_default();
     let types = keys.iter().map(|key| type_of(key, schema)).collect::<Result<Vec<_>>>()?;
     let Asked { name, column, result, .. } = function.asked(&constants, Some(&types))?;
-    let (lookup, plan) = function.tables.rows(&name, &column, &result)?;
-    let subquery = Subquery { subquery: Arc::new(plan), outer_ref_columns: vec![], spans: Spans::new() };
-    let mut args = vec![Expr::ScalarSubquery(subquery)];
-    args.extend_from_slice(keys);
-    let func = Arc::new(ScalarUDF::from(LookedUp::new(lookup, result)));
-    Ok(Some(Expr::ScalarFunction(ScalarCall { func, args })))
+    let rows = function.tables.rows(&name, &column, &result)?;
+    Ok(Some(over_rows(LookedUp, rows, result, keys.iter().cloned())))
 }
 
-impl PartialEq for JoinGet {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && Arc::ptr_eq(&self.tables, &other.tables)
+/// `_looked_up(rows are there, key, ..)`.
+#[derive(Debug)]
+struct LookedUp;
+
+impl AsksRows for LookedUp {
+    fn name(&self) -> &'static str {
+        "_looked_up"
+    }
+
+    fn values(&self, lookup: &Lookup, keys: &[ArrayRef], _: &ColumnType) -> Result<ArrayRef> {
+        lookup.values_of(keys)
     }
 }
 
-impl Eq for JoinGet {}
-
-impl Hash for JoinGet {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
-
-impl ScalarUDFImpl for JoinGet {
-    fn name(&self) -> &str {
+impl AsksTables for JoinGet {
+    fn name(&self) -> &'static str {
         self.name
     }
 
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        call_name(self.name, args)
+    fn tables(&self) -> *const () {
+        Arc::as_ptr(&self.tables).cast()
     }
 
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        internal_err!("the type of {} depends on its table", self.name)
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+    fn field(&self, args: &ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let asked = self.asked(args.scalar_arguments, None)?;
         Ok(Arc::new(to_field(&asked.table.name, &asked.result)))
-    }
-
-    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        internal_err!("{} was not made a lookup", self.name)
     }
 }

@@ -7,23 +7,14 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, ArrayRef, UInt64Array};
 use arrow::compute::{cast, concat, take};
-use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::datatypes::DataType;
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::{Result, internal_err};
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
-};
-use model::ColumnType;
 use model::saturating::u64_of;
-use model::type_arrow::to_field;
-
-use super::call_name::call_name;
-use aggregates::typing::scalar_at;
 
 /// Bytes of a place beside its key.
 const PLACE_BYTES: usize = 64;
@@ -166,7 +157,10 @@ impl Lookup {
     }
 
     /// The value of each key.
-    fn values_of(&self, keys: &[ArrayRef]) -> Result<ArrayRef> {
+    ///
+    /// # Errors
+    /// As [`Lookup::places_of`].
+    pub(super) fn values_of(&self, keys: &[ArrayRef]) -> Result<ArrayRef> {
         let Some(found) = self.found.get() else {
             return internal_err!("a table was asked before it was read");
         };
@@ -177,74 +171,6 @@ impl Lookup {
         let places = encoded.iter().map(|key| found.places.get(key.data()).copied().unwrap_or(missing));
         let places: UInt64Array = places.collect::<Vec<u64>>().into();
         Ok(take(&found.values, &places, None)?)
-    }
-}
-
-/// `_looked_up(rows are there, key, ..)`.
-#[derive(Debug)]
-pub(super) struct LookedUp {
-    lookup: Arc<Lookup>,
-    result: ColumnType,
-    signature: Signature,
-}
-
-impl LookedUp {
-    /// Values of this type.
-    pub(super) fn new(lookup: Arc<Lookup>, result: ColumnType) -> LookedUp {
-        LookedUp { lookup, result, signature: Signature::variadic_any(Volatility::Stable) }
-    }
-}
-
-impl PartialEq for LookedUp {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.lookup, &other.lookup) && self.result == other.result
-    }
-}
-
-impl Eq for LookedUp {}
-
-impl Hash for LookedUp {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.lookup).hash(state);
-    }
-}
-
-impl ScalarUDFImpl for LookedUp {
-    fn name(&self) -> &str {
-        "_looked_up"
-    }
-
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        call_name(self.name(), args)
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        internal_err!("the type of {} depends on its table", self.name())
-    }
-
-    fn return_field_from_args(&self, _: ReturnFieldArgs) -> Result<FieldRef> {
-        let field: Field = to_field(self.name(), &self.result);
-        Ok(Arc::new(field))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let mut keys = args.args;
-        if keys.is_empty() {
-            return internal_err!("{} without a mark that its rows are there", self.name());
-        }
-        keys.remove(0);
-        let is_constant = keys.iter().all(|key| matches!(key, ColumnarValue::Scalar(_)));
-        let rows = if is_constant { 1 } else { args.number_rows };
-        let keys = keys.into_iter().map(|key| key.into_array(rows)).collect::<Result<Vec<_>>>()?;
-        let values = self.lookup.values_of(&keys)?;
-        Ok(match is_constant {
-            true => ColumnarValue::Scalar(scalar_at(&values, 0)?),
-            false => ColumnarValue::Array(values),
-        })
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod call_name;
 pub(crate) mod normalized;
 pub(crate) mod format_query;
 pub(crate) mod lookup;
+mod over_rows;
 pub(crate) mod join_get;
 pub(crate) mod dict_names;
 mod long_calls;
