@@ -16,9 +16,9 @@ const ALIASES_MAX: usize = 32;
 impl Rewriter {
     /// The arguments of a call with the names that it asks for as texts.
     pub(crate) fn of_tables(&self, function: &str, mut args: Vec<Expr>) -> Vec<Expr> {
-        // The second argument of dictHas is a key.
+        // The second argument of these is a key.
         let names = match function {
-            "dictHas" => 1,
+            "dictHas" | "dictGetHierarchy" | "dictIsIn" | "dictGetChildren" | "dictGetDescendants" => 1,
             _ if asks_table(function) || asks_dictionary(function) => 2,
             _ => 0,
         };

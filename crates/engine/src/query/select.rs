@@ -207,7 +207,8 @@ async fn plan_written(
         async move { Ok(plan(&services, &execution.inside_dictionary(&name)?, &rows, None).await?.logical) }
             .boxed()
     };
-    let dictionaries = Box::pin(dictionaries::read_for(asts, &named, rows)).await?;
+    let seen: (&dictionaries::Columns<'_>, &str) = (&columns, &execution.current_database);
+    let dictionaries = Box::pin(dictionaries::read_for(asts, &named, seen, rows)).await?;
     let prepared = (&prepared, dictionaries.as_ref());
     let uses_target = execution.settings.get_u64("use_structure_from_insertion_table_in_table_functions") > 0;
     let columns: Vec<_> = target.iter().map(|c| (c.name.to_string(), c.column_type.clone())).collect();

@@ -21,6 +21,7 @@ use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
 use tables::dictionaries;
 use tables::nested::named::with_nested;
+use tables::system_rows::dotted;
 use tables::virtual_columns::names_in;
 
 /// The clause by which a view remembers that its columns were declared with types of their own.
@@ -95,7 +96,7 @@ pub(crate) fn expanded(execution: &Execution, query: &Query) -> Result<(Query, M
 
 /// Parts of Nested columns by their names.
 fn by_their_parts(execution: &Execution, query: &mut ast::Query) {
-    let (mut parts, mut whole) = (BTreeSet::new(), BTreeSet::new());
+    let (mut parts, mut whole) = (BTreeSet::from_iter(dotted::named_in(query)), BTreeSet::new());
     for table in named_in_query(execution, query) {
         for column in table.def.columns.iter().filter(|column| column.name.contains('.')) {
             parts.insert(column.name.to_string());

@@ -7,10 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt8Array, UInt64Array};
-use arrow::compute::is_not_null;
-use arrow::compute::kernels::zip::zip;
-use arrow::datatypes::{DataType, FieldRef};
+use arrow::datatypes::FieldRef;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction as ScalarCall;
 use datafusion::logical_expr::{Expr, LogicalPlan, ReturnFieldArgs, ScalarUDF};
@@ -18,24 +15,55 @@ use functions::FunctionError;
 use model::type_arrow::to_field;
 use model::{ColumnType, ErrorCode};
 
+use super::adapter::{CAST, call as call_of};
+use super::found_in::{Find, FoundIn, Wanted};
+use super::hierarchy::{Above, Below, IsBelow};
 use super::lookup::Lookup;
-use super::over_rows::{AsksRows, AsksTables, Waiting, over_rows, waiting};
+use super::over_rows::{AsksTables, Waiting, over_rows, waiting};
 use aggregates::typing::{external, literal_of, type_of};
 
-/// `_dict_get('db.d', 'attribute', key, value of no key)`.
+/// `_dict_get('db.d', 'attribute', key[, point], value of no key)`.
 pub const DICT_GET: &str = "_dict_get";
-/// `_dict_get_or_null('db.d', 'attribute', key)`.
+/// `_dict_get_or_null('db.d', 'attribute', key[, point])`.
 pub const DICT_GET_OR_NULL: &str = "_dict_get_or_null";
-/// `_dict_has('db.d', key)`.
+/// `_dict_has('db.d', key[, point])`.
 pub const DICT_HAS: &str = "_dict_has";
+/// `_dict_hierarchy('db.d', 'attribute', key, no parent)`.
+pub const DICT_HIERARCHY: &str = "_dict_hierarchy";
+/// `_dict_is_in('db.d', 'attribute', key, key above, no parent)`.
+pub const DICT_IS_IN: &str = "_dict_is_in";
+/// `_dict_descendants('db.d', key, level)`; of level 0 those of all levels.
+pub const DICT_DESCENDANTS: &str = "_dict_descendants";
+
+/// What the key of a dictionary is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DictionaryKey {
+    /// One UInt64.
+    Simple,
+    /// Values of these types, also one.
+    Complex(Vec<ColumnType>),
+    /// The networks of addresses.
+    Prefix,
+}
 
 /// A dictionary, as far as it is asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AskedDictionary {
-    /// Its key is one UInt64, not a tuple.
-    pub is_simple: bool,
-    pub keys: Vec<ColumnType>,
+    pub key: DictionaryKey,
     pub attributes: Vec<(String, ColumnType)>,
+    /// Its rows have ranges of this type; and whether of several around a point the last is the one.
+    pub range: Option<(ColumnType, bool)>,
+}
+
+/// The rows of a dictionary that a call asks for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum DictionaryRows {
+    /// The values of an attribute, by keys.
+    Attribute(String),
+    /// Which keys there are.
+    Keys,
+    /// The keys below each key.
+    Children,
 }
 
 /// The dictionaries that a statement asks.
@@ -46,26 +74,47 @@ pub trait AskedDictionaries: fmt::Debug + Send + Sync {
     /// There is no such dictionary.
     fn dictionary(&self, name: &str) -> Result<AskedDictionary>;
 
-    /// The values of an attribute by keys, or which keys there are; and a plan of one row that is there when these are.
+    /// Rows by their keys, and a plan of one row that is there when these are.
     ///
     /// # Errors
     /// As [`AskedDictionaries::dictionary`].
-    fn rows(&self, name: &str, attribute: Option<&str>) -> Result<(Arc<Lookup>, LogicalPlan)>;
+    fn rows(&self, name: &str, wanted: &DictionaryRows) -> Result<(Arc<Lookup>, LogicalPlan)>;
 }
 
 /// The functions of a query that asks these dictionaries.
-pub fn functions_of_dictionaries(dictionaries: &Arc<dyn AskedDictionaries>) -> [Arc<ScalarUDF>; 3] {
-    [(DICT_GET, Ask::Value), (DICT_GET_OR_NULL, Ask::OrNull), (DICT_HAS, Ask::Has)]
-        .map(|(name, ask)| Waiting::function(DictGet { name, ask, dictionaries: Arc::clone(dictionaries) }))
+pub fn functions_of_dictionaries(dictionaries: &Arc<dyn AskedDictionaries>) -> [Arc<ScalarUDF>; 6] {
+    [
+        (DICT_GET, Ask::Of(Wanted::Value)),
+        (DICT_GET_OR_NULL, Ask::Of(Wanted::OrNull)),
+        (DICT_HAS, Ask::Of(Wanted::Has)),
+        (DICT_HIERARCHY, Ask::Above),
+        (DICT_IS_IN, Ask::IsBelow),
+        (DICT_DESCENDANTS, Ask::Below),
+    ]
+    .map(|(name, ask)| Waiting::function(DictGet { name, ask, dictionaries: Arc::clone(dictionaries) }))
 }
 
 /// What is asked of a key.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ask {
-    /// Its value, or another one.
-    Value,
-    OrNull,
-    Has,
+    Of(Wanted),
+    /// The keys above it.
+    Above,
+    /// Whether another one is among these.
+    IsBelow,
+    /// The keys below it.
+    Below,
+}
+
+impl Ask {
+    /// The places of keys among the arguments.
+    fn keys(self) -> std::ops::Range<usize> {
+        match self {
+            Ask::Of(Wanted::Has) | Ask::Below => 1..2,
+            Ask::Of(_) | Ask::Above => 2..3,
+            Ask::IsBelow => 2..4,
+        }
+    }
 }
 
 /// See [`functions_of_dictionaries`].
@@ -80,9 +129,7 @@ struct DictGet {
 struct Asked {
     dictionary: AskedDictionary,
     name: String,
-    attribute: Option<String>,
-    /// The place of the key among the arguments.
-    key_at: usize,
+    rows: DictionaryRows,
     result: ColumnType,
 }
 
@@ -98,26 +145,34 @@ fn text(argument: Option<&ScalarValue>) -> Result<String> {
 }
 
 impl DictGet {
-    /// `key`: the type of the key, if it is known.
-    fn asked(&self, constants: &[Option<&ScalarValue>], key: Option<&ColumnType>) -> Result<Asked> {
+    /// `keys`: the types of the keys.
+    fn asked(&self, constants: &[Option<&ScalarValue>], keys: &[ColumnType]) -> Result<Asked> {
         let name = text(constants.first().copied().flatten())?;
         let dictionary = self.dictionaries.dictionary(&name)?;
-        let is_null = dictionary.is_simple && key.is_some_and(|key| key.is_nullable());
-        let (attribute, value) = match self.ask {
-            Ask::Has => (None, ColumnType::UInt8),
-            Ask::Value | Ask::OrNull => {
+        let (rows, value) = match self.ask {
+            Ask::Of(Wanted::Has) => (DictionaryRows::Keys, ColumnType::UInt8),
+            Ask::Below => (DictionaryRows::Children, ColumnType::Array(Box::new(ColumnType::UInt64))),
+            Ask::Of(Wanted::Value | Wanted::OrNull) | Ask::Above | Ask::IsBelow => {
                 let attribute = text(constants.get(1).copied().flatten())?;
                 let found = dictionary.attributes.iter().find(|(known, _)| *known == attribute);
                 let Some((_, value)) = found else {
                     return Err(error(ErrorCode::BAD_ARGUMENTS, format!("no such attribute '{attribute}'")));
                 };
-                let value = value.clone();
-                (Some(attribute), value)
+                let value = match self.ask {
+                    Ask::Above => ColumnType::Array(Box::new(ColumnType::UInt64)),
+                    Ask::IsBelow => ColumnType::UInt8,
+                    _ => value.clone(),
+                };
+                (DictionaryRows::Attribute(attribute), value)
             }
         };
-        let may_be_null = is_null || self.ask == Ask::OrNull;
+        let is_null = match (&dictionary.key, self.ask) {
+            // A NULL among them is asked about as 0.
+            (_, Ask::Above | Ask::Below) | (DictionaryKey::Complex(_), _) => false,
+            (DictionaryKey::Simple | DictionaryKey::Prefix, _) => keys.iter().any(ColumnType::is_nullable),
+        };
         let result = match value {
-            value if !may_be_null => value,
+            value if !is_null && self.ask != Ask::Of(Wanted::OrNull) => value,
             value @ ColumnType::Array(_) => {
                 let message =
                     format!("nested type {value} of dictionary {name} cannot be inside Nullable type");
@@ -125,8 +180,7 @@ impl DictGet {
             }
             value => value.nullable(),
         };
-        let key_at = usize::from(attribute.is_some()) + 1;
-        Ok(Asked { dictionary, name, attribute, key_at, result })
+        Ok(Asked { dictionary, name, rows, result })
     }
 }
 
@@ -134,43 +188,68 @@ impl DictGet {
 pub(crate) fn found_in(call: &ScalarCall, schema: &DFSchema) -> Result<Option<Expr>> {
     let Some(function) = waiting::<DictGet>(call) else { return Ok(None) };
     let constants: Vec<Option<&ScalarValue>> = call.args.iter().map(literal_of).collect();
-    let key_at = if function.ask == Ask::Has { 1 } else { 2 };
-    let Some(key) = call.args.get(key_at) else {
+    let keys_at = function.ask.keys();
+    let Some(keys) = call.args.get(keys_at.clone()) else {
         return internal_err!("a dictionary is asked without a key");
     };
-    let key_type = type_of(key, schema)?;
-    let asked = function.asked(&constants, Some(&key_type))?;
-    let wanted = key_cast(&asked, &key_type)?;
-    let key = match wanted == key_type {
-        true => key.clone(),
-        false => {
-            let text = ScalarValue::Utf8View(Some(wanted.to_string()));
-            super::adapter::call("accurateCast", vec![key.clone(), Expr::Literal(text, None)])?
-        }
+    let types = keys.iter().map(|key| type_of(key, schema)).collect::<Result<Vec<_>>>()?;
+    let asked = function.asked(&constants, &types)?;
+    let mut given = Vec::with_capacity(call.args.len());
+    for (key, found) in keys.iter().zip(&types) {
+        given.push(as_key(&asked, key, found)?);
+    }
+    let mut rest = call.args.get(keys_at.end..).unwrap_or_default().iter();
+    let (key, is_of_value) = (&asked.dictionary.key, matches!(function.ask, Ask::Of(_)));
+    let mut find = match key {
+        DictionaryKey::Simple => Find::Key(1),
+        DictionaryKey::Complex(keys) => Find::Key(keys.len()),
+        DictionaryKey::Prefix => Find::Prefix,
     };
-    let rows = function.dictionaries.rows(&asked.name, asked.attribute.as_deref())?;
-    let rest = call.args.get(asked.key_at + 1..).unwrap_or_default();
-    let given = std::iter::once(key).chain(rest.iter().cloned());
-    let found = FoundIn { ask: function.ask, keys: asked.dictionary.keys.len() };
-    Ok(Some(over_rows(found, rows, asked.result, given)))
+    if let (Some((range, takes_last)), Find::Key(keys), true) = (&asked.dictionary.range, find, is_of_value) {
+        let Some(point) = rest.next() else { return internal_err!("ranges are asked without a point") };
+        given.push(as_point(&asked.name, point, &type_of(point, schema)?, range)?);
+        find = Find::Range { keys, takes_last: *takes_last };
+    }
+    given.extend(rest.cloned());
+    let rows = function.dictionaries.rows(&asked.name, &asked.rows)?;
+    Ok(Some(match function.ask {
+        Ask::Of(wanted) => over_rows(FoundIn { wanted, find }, rows, asked.result, given),
+        Ask::Above => over_rows(Above, rows, asked.result, given),
+        Ask::IsBelow => over_rows(IsBelow, rows, asked.result, given),
+        Ask::Below => over_rows(Below, rows, asked.result, given),
+    }))
 }
 
-/// The type that the key is to have.
-fn key_cast(asked: &Asked, found: &ColumnType) -> Result<ColumnType> {
-    let keys = &asked.dictionary.keys;
+fn cast(function: &str, value: Expr, wanted: &ColumnType) -> Result<Expr> {
+    let text = ScalarValue::Utf8View(Some(wanted.to_string()));
+    call_of(function, vec![value, Expr::Literal(text, None)])
+}
+
+/// The key with the dictionary's type.
+fn as_key(asked: &Asked, key: &Expr, found: &ColumnType) -> Result<Expr> {
+    let wanted = match &asked.dictionary.key {
+        DictionaryKey::Simple => simple_key(asked, found)?,
+        DictionaryKey::Complex(keys) => complex_key(asked, keys, found)?,
+        DictionaryKey::Prefix => return as_address(key.clone(), found),
+    };
+    if wanted == *found { Ok(key.clone()) } else { cast("accurateCast", key.clone(), &wanted) }
+}
+
+fn simple_key(asked: &Asked, found: &ColumnType) -> Result<ColumnType> {
+    if matches!(found.value_type(), ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_)) {
+        let message =
+            format!("illegal type {found} of the key of dictionary {}, which is a UInt64", asked.name);
+        return Err(error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
+    }
+    Ok(if found.is_nullable() { ColumnType::UInt64.nullable() } else { ColumnType::UInt64 })
+}
+
+fn complex_key(asked: &Asked, keys: &[ColumnType], found: &ColumnType) -> Result<ColumnType> {
     let tuple = match found {
         ColumnType::Tuple(elements) => Some(elements),
         _ => None,
     };
-    if asked.dictionary.is_simple {
-        if tuple.is_some() || matches!(found.value_type(), ColumnType::Array(_) | ColumnType::Map(..)) {
-            let message =
-                format!("illegal type {found} of the key of dictionary {}, which is a UInt64", asked.name);
-            return Err(error(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
-        }
-        return Ok(if found.is_nullable() { ColumnType::UInt64.nullable() } else { ColumnType::UInt64 });
-    }
-    match (tuple, keys.as_slice()) {
+    match (tuple, keys) {
         (None, [key]) => Ok(key.clone()),
         (Some(elements), keys) if elements.len() == keys.len() => {
             let elements =
@@ -193,6 +272,45 @@ fn key_cast(asked: &Asked, found: &ColumnType) -> Result<ColumnType> {
     }
 }
 
+/// An address, which may stand in a tuple alone, as the IPv6 that it is or stands for.
+fn as_address(key: Expr, found: &ColumnType) -> Result<Expr> {
+    if let ColumnType::Tuple(elements) = found
+        && let [element] = elements.as_slice()
+    {
+        let first = Expr::Literal(ScalarValue::UInt8(Some(1)), None);
+        return as_address(call_of("tupleElement", vec![key, first])?, &element.column_type);
+    }
+    let nullable = |wanted: ColumnType| if found.is_nullable() { wanted.nullable() } else { wanted };
+    let wide = nullable(ColumnType::Ipv6);
+    match found.value_type() {
+        ColumnType::Ipv6 => Ok(key),
+        ColumnType::Ipv4 => cast(CAST, key, &wide),
+        ColumnType::UInt32 => cast(CAST, cast(CAST, key, &nullable(ColumnType::Ipv4))?, &wide),
+        ColumnType::FixedString(16) | ColumnType::Nothing => cast(CAST, key, &wide),
+        _ => {
+            let message = "key does not match, expected either IPv4 (or UInt32) or IPv6 (or FixedString(16))";
+            Err(error(ErrorCode::TYPE_MISMATCH, message))
+        }
+    }
+}
+
+/// The point that is looked for among ranges.
+fn as_point(name: &str, point: &Expr, found: &ColumnType, range: &ColumnType) -> Result<Expr> {
+    use ColumnType as T;
+    let is_number = matches!(
+        found,
+        T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64 | T::Int8 | T::Int16 | T::Int32 | T::Int64
+    );
+    let is_number = is_number || matches!(found, T::Float32 | T::Float64 | T::Decimal { .. } | T::Bool);
+    let is_moment = matches!(found, T::Date | T::Date32 | T::DateTime { .. } | T::DateTime64 { .. });
+    if !is_number && !is_moment {
+        let message =
+            format!("illegal type {found} of the point that ranges of dictionary {name} are asked for");
+        return Err(error(ErrorCode::ILLEGAL_COLUMN, message));
+    }
+    if found == range { Ok(point.clone()) } else { cast(CAST, point.clone(), range) }
+}
+
 impl AsksTables for DictGet {
     fn name(&self) -> &'static str {
         self.name
@@ -203,87 +321,9 @@ impl AsksTables for DictGet {
     }
 
     fn field(&self, args: &ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let key_at = if self.ask == Ask::Has { 1 } else { 2 };
-        let key = args.arg_fields.get(key_at).map(|field| model::type_arrow::from_field(field));
-        let asked = self.asked(args.scalar_arguments, key.as_ref())?;
+        let keys = args.arg_fields.get(self.ask.keys()).unwrap_or_default();
+        let keys: Vec<ColumnType> = keys.iter().map(|field| model::type_arrow::from_field(field)).collect();
+        let asked = self.asked(args.scalar_arguments, &keys)?;
         Ok(Arc::new(to_field(self.name, &asked.result)))
     }
-}
-
-/// `_found_in(rows are there, key[, value of no key])`.
-#[derive(Debug)]
-struct FoundIn {
-    ask: Ask,
-    /// How many columns the key has.
-    keys: usize,
-}
-
-impl FoundIn {
-    /// The columns of the key.
-    fn columns(&self, key: &ArrayRef) -> Result<Vec<ArrayRef>> {
-        let columns = match key.data_type() {
-            DataType::Struct(_) => key.as_struct().columns().to_vec(),
-            _ => vec![Arc::clone(key)],
-        };
-        if columns.len() != self.keys {
-            return internal_err!("a key of {} columns, where {} belong", columns.len(), self.keys);
-        }
-        Ok(columns)
-    }
-}
-
-impl AsksRows for FoundIn {
-    fn name(&self) -> &'static str {
-        match self.ask {
-            Ask::Value => "_found_in",
-            Ask::OrNull => "_found_in_or_null",
-            Ask::Has => "_is_in",
-        }
-    }
-
-    fn values(&self, lookup: &Lookup, given: &[ArrayRef], result: &ColumnType) -> Result<ArrayRef> {
-        let (key, missing) = (&given[0], given.get(1));
-        let (places, values) = lookup.places_of(&self.columns(key)?)?;
-        match self.ask {
-            Ask::Has => Ok(is_there(&places, key, result)),
-            Ask::OrNull => Ok(values),
-            Ask::Value => match missing {
-                Some(missing) => or_missing((&places, &values), missing, key, result),
-                None => internal_err!("{} without a value of no key", self.name()),
-            },
-        }
-    }
-}
-
-/// Whether there is a place; a NULL is asked about nothing.
-fn is_there(places: &UInt64Array, key: &ArrayRef, result: &ColumnType) -> ArrayRef {
-    let found: UInt8Array = places.iter().map(|place| Some(u8::from(place.is_some()))).collect();
-    match key.logical_nulls().filter(|_| result.is_nullable()) {
-        Some(nulls) => Arc::new(UInt8Array::new(found.values().clone(), Some(nulls))),
-        None => Arc::new(found),
-    }
-}
-
-/// The values of the rows that have a place, and of others what is given for them.
-fn or_missing(
-    (places, values): (&UInt64Array, &ArrayRef),
-    missing: &ArrayRef,
-    key: &ArrayRef,
-    result: &ColumnType,
-) -> Result<ArrayRef> {
-    let layout = values.data_type();
-    let missing = match missing.data_type() == layout {
-        true => Arc::clone(missing),
-        false => arrow::compute::cast(missing, layout)?,
-    };
-    let is_chosen = is_not_null(places)?;
-    // The row of a NULL has no value, whatever stands for those of no key.
-    let nulls = key.logical_nulls().filter(|_| result.is_nullable());
-    let is_chosen = match nulls {
-        Some(nulls) if key.data_type() == &DataType::UInt64 => {
-            BooleanArray::new(is_chosen.values() | &!nulls.inner(), None)
-        }
-        _ => is_chosen,
-    };
-    Ok(zip(&is_chosen, values, &missing)?)
 }

@@ -37,9 +37,10 @@ pub fn asks_dictionary(name: &str) -> bool {
 static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
     let mut all = vec![
         outside("dictGet", 3).doc(
-            "dictGet('dictionary', 'attribute', key)",
+            "dictGet('dictionary', 'attribute', key[, point])",
             "The attribute's value of a key, or its default where the key is not there. A tuple of attributes gives a tuple. The \
-             key is an integer, or a tuple of a dictionary of complex keys.",
+             key is an integer, a tuple of a dictionary of complex keys, or an address of an IP_TRIE. A dictionary with ranges is \
+             asked for the row of the key whose range is around the point.",
             "dictGet('products', 'name', toUInt64(1))",
         ),
         outside("dictGetOrDefault", 4).doc(
@@ -56,6 +57,26 @@ static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
             "dictHas('dictionary', key)",
             "1 if the key is there, 0 otherwise.",
             "dictHas('products', toUInt64(1))",
+        ),
+        outside("dictGetHierarchy", 2).doc(
+            "dictGetHierarchy('dictionary', key)",
+            "The key, and those above it, by the attribute that is HIERARCHICAL; empty if the key is not there.",
+            "dictGetHierarchy('regions', toUInt64(4)) -> [4, 2, 1]",
+        ),
+        outside("dictIsIn", 3).doc(
+            "dictIsIn('dictionary', key, above)",
+            "1 if `above` is the key or one of those above it, 0 otherwise.",
+            "dictIsIn('regions', toUInt64(4), toUInt64(1)) -> 1",
+        ),
+        outside("dictGetChildren", 2).doc(
+            "dictGetChildren('dictionary', key)",
+            "The keys right below a key, in ascending order.",
+            "dictGetChildren('regions', toUInt64(1)) -> [2, 3]",
+        ),
+        outside("dictGetDescendants", 3).doc(
+            "dictGetDescendants('dictionary', key[, level])",
+            "The keys below a key, of one level or, of level 0, which is the default, of all, nearest first.",
+            "dictGetDescendants('regions', toUInt64(1)) -> [2, 3, 4]",
         ),
     ];
     for (end, _) in TYPED {
@@ -85,6 +106,6 @@ fn outside(name: &'static str, arguments: usize) -> ScalarFunction {
     let refused = move || {
         FunctionError::new(ErrorCode::NOT_IMPLEMENTED, format!("{name} outside of a query is not supported"))
     };
-    ScalarFunction::new(name, arguments..=arguments, move |_| Err(refused()), move |_| Err(refused()))
-        .own_nulls()
+    // Of ranges there is a point more, and some arguments may be left out.
+    ScalarFunction::new(name, 1..=arguments + 1, move |_| Err(refused()), move |_| Err(refused())).own_nulls()
 }

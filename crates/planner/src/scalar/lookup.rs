@@ -140,6 +140,16 @@ impl Lookup {
     /// # Errors
     /// The rows are not there yet, or keys are none of theirs.
     pub fn places_of(&self, keys: &[ArrayRef]) -> Result<(UInt64Array, ArrayRef)> {
+        let places = self.places(keys)?;
+        let values = self.values_at(&places)?;
+        Ok((places, values))
+    }
+
+    /// Of each key its place.
+    ///
+    /// # Errors
+    /// As [`Lookup::places_of`].
+    pub(super) fn places(&self, keys: &[ArrayRef]) -> Result<UInt64Array> {
         let Some(found) = self.found.get() else {
             return internal_err!("a dictionary was asked before it was read");
         };
@@ -151,9 +161,18 @@ impl Lookup {
                 true => None,
                 false => found.places.get(key.data()).copied(),
             };
-        let places: UInt64Array = encoded.iter().enumerate().map(place).collect();
-        let values = take(&found.values, &places, None)?;
-        Ok((places, values))
+        Ok(encoded.iter().enumerate().map(place).collect())
+    }
+
+    /// The values at places, NULL where there is none.
+    ///
+    /// # Errors
+    /// The rows are not there yet.
+    pub(super) fn values_at(&self, places: &UInt64Array) -> Result<ArrayRef> {
+        match self.found.get() {
+            Some(found) => Ok(take(&found.values, places, None)?),
+            None => internal_err!("a dictionary was asked before it was read"),
+        }
     }
 
     /// The value of each key.

@@ -14,6 +14,8 @@ pub(crate) mod dict_names;
 mod long_calls;
 pub(crate) mod adapter;
 pub(crate) mod long_constants;
+mod found_in;
+mod hierarchy;
 pub(crate) mod dict_get;
 pub(crate) mod truth;
 pub(crate) mod constant_set;

@@ -55,6 +55,10 @@ pub(crate) fn write(page: &mut Page, dictionary: &Dictionary) {
     let arguments: Vec<String> =
         dictionary.layout.arguments.iter().map(|(name, value)| format!("{name} {value}")).collect();
     page.push(&format!("LAYOUT({}({}))", dictionary.layout.kind.word(), arguments.join(" ")));
+    if let Some((from, to)) = &dictionary.range {
+        page.line();
+        page.push(&format!("RANGE(MIN {} MAX {})", quote_name(from), quote_name(to)));
+    }
     if !dictionary.settings.is_empty() {
         let settings: Vec<String> =
             dictionary.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -81,13 +85,13 @@ fn attribute_text(attribute: &DictionaryAttribute) -> String {
 }
 
 fn source_text(source: &DictionarySource) -> String {
-    let DictionarySource::ClickHouse(parameters) = source else { return "NULL()".to_owned() };
     let parameter = |(name, value): &(String, SourceValue)| match value {
         SourceValue::Text(text) => format!("{name} {}", quote_text(text)),
         SourceValue::Number(number) => format!("{name} {number}"),
         SourceValue::CurrentDatabase => format!("{name} currentDatabase()"),
     };
-    format!("CLICKHOUSE({})", parameters.iter().map(parameter).collect::<Vec<_>>().join(" "))
+    let parameters: Vec<String> = source.parameters().iter().map(parameter).collect();
+    format!("{}({})", source.word(), parameters.join(" "))
 }
 
 impl Dictionary {
@@ -102,8 +106,7 @@ impl Dictionary {
 
     /// A text that its source is given.
     pub fn parameter(&self, wanted: &str) -> Option<&str> {
-        let DictionarySource::ClickHouse(parameters) = &self.source else { return None };
-        let found = parameters.iter().find(|(name, _)| name == wanted);
+        let found = self.source.parameters().iter().find(|(name, _)| name == wanted);
         match found.map(|(_, value)| value) {
             Some(SourceValue::Text(text)) => Some(text),
             _ => None,
@@ -112,11 +115,7 @@ impl Dictionary {
 
     /// Texts of its source, and of expressions that it is asked for.
     pub fn source_texts(&self) -> impl Iterator<Item = &str> {
-        let parameters: &[(String, SourceValue)] = match &self.source {
-            DictionarySource::ClickHouse(parameters) => parameters,
-            DictionarySource::Null => &[],
-        };
-        let texts = parameters.iter().filter_map(|(_, value)| match value {
+        let texts = self.source.parameters().iter().filter_map(|(_, value)| match value {
             SourceValue::Text(text) => Some(text.as_str()),
             _ => None,
         });

@@ -3,10 +3,13 @@
 //! Invariant: what would not be done is refused by its name: a source that is not there, another server, a password. Must not
 //! know: which tables there are.
 
-use model::{ColumnType, ErrorCode};
+mod checks;
+
+use model::ErrorCode;
 use sqlparser::ast::{Expr, UnaryOperator};
 use sqlparser::tokenizer::Token;
 
+use self::checks::incorrect;
 use crate::printer::formatted::formatted_expression;
 use crate::reader::head::Head;
 use crate::statement::dictionary::{
@@ -26,6 +29,7 @@ pub(crate) fn create(head: &mut Head<'_>, or_replace: bool) -> Result<Statement>
     }
     head.on_cluster()?;
     let (dictionary, comment) = body(head)?;
+    checks::check_new(&dictionary)?;
     let create = CreateDictionary { name, if_not_exists, or_replace, dictionary, comment };
     Ok(Statement::CreateDictionary(Box::new(create)))
 }
@@ -42,10 +46,6 @@ pub(crate) fn drop(head: &mut Head<'_>) -> Result<Statement> {
     Ok(Statement::DropDictionary { dictionaries, if_exists })
 }
 
-fn incorrect(message: impl Into<String>) -> SqlError {
-    SqlError::new(ErrorCode::INCORRECT_DICTIONARY_DEFINITION, message)
-}
-
 /// The clauses behind the name, as far as they were read.
 #[derive(Default)]
 struct Clauses {
@@ -53,6 +53,7 @@ struct Clauses {
     source: Option<DictionarySource>,
     lifetime: Option<(u64, u64)>,
     layout: Option<DictionaryLayout>,
+    range: Option<(String, String)>,
     settings: Vec<(String, String)>,
     comment: String,
 }
@@ -64,7 +65,7 @@ pub(crate) fn body(head: &mut Head<'_>) -> Result<(Dictionary, String)> {
     while !head.at_end() {
         clause(head, &mut clauses)?;
     }
-    let Clauses { primary_key, source, lifetime, layout, settings, comment } = clauses;
+    let Clauses { primary_key, source, lifetime, layout, range, settings, comment } = clauses;
     let Some(primary_key) = primary_key else {
         return Err(incorrect("cannot create dictionary without primary key"));
     };
@@ -81,8 +82,8 @@ pub(crate) fn body(head: &mut Head<'_>) -> Result<(Dictionary, String)> {
         }
         _ => {}
     }
-    let dictionary = Dictionary { attributes, primary_key, source, lifetime, layout, settings };
-    check(&dictionary)?;
+    let dictionary = Dictionary { attributes, primary_key, source, lifetime, layout, range, settings };
+    checks::check(&dictionary)?;
     Ok((dictionary, comment))
 }
 
@@ -95,14 +96,14 @@ fn clause(head: &mut Head<'_>, clauses: &mut Clauses) -> Result<()> {
         clauses.lifetime = Some(lifetime(head)?);
     } else if head.word("LAYOUT") {
         clauses.layout = Some(layout(head)?);
-    } else if head.peek_word("RANGE") {
-        return Err(head.refuse("RANGE of a dictionary"));
+    } else if head.word("RANGE") {
+        clauses.range = Some(range(head)?);
     } else if head.word("SETTINGS") {
         clauses.settings = settings(head)?;
     } else if head.word("COMMENT") {
         clauses.comment = head.text("a comment")?;
     } else {
-        return Err(head.expected("PRIMARY KEY, SOURCE, LIFETIME, LAYOUT, SETTINGS or COMMENT"));
+        return Err(head.expected("PRIMARY KEY, SOURCE, LIFETIME, LAYOUT, RANGE, SETTINGS or COMMENT"));
     }
     Ok(())
 }
@@ -185,8 +186,10 @@ fn source(head: &mut Head<'_>) -> Result<DictionarySource> {
     let source = match kind.as_str() {
         "NULL" => DictionarySource::Null,
         "CLICKHOUSE" => DictionarySource::ClickHouse(of_clickhouse(head)?),
-        "FILE" | "HTTP" | "MYSQL" | "POSTGRESQL" | "MONGODB" | "REDIS" | "EXECUTABLE" | "EXECUTABLE_POOL"
-        | "ODBC" | "JDBC" | "CASSANDRA" | "YTSAURUS" | "YAMLREGEXPTREE" => {
+        "FILE" => DictionarySource::File(of_outside(head, "FILE", "PATH")?),
+        "HTTP" => DictionarySource::Http(of_outside(head, "HTTP", "URL")?),
+        "MYSQL" | "POSTGRESQL" | "MONGODB" | "REDIS" | "EXECUTABLE" | "EXECUTABLE_POOL" | "ODBC" | "JDBC"
+        | "CASSANDRA" | "YTSAURUS" | "YAMLREGEXPTREE" => {
             return Err(head.refuse(&format!("SOURCE({kind}(..)) of a dictionary")));
         }
         _ => {
@@ -236,6 +239,25 @@ fn of_clickhouse(head: &mut Head<'_>) -> Result<Vec<(String, SourceValue)>> {
     }
     if has("QUERY") && has("WHERE") {
         return Err(SqlError::bad_arguments("SOURCE(CLICKHOUSE(..)) with QUERY takes no WHERE"));
+    }
+    Ok(parameters)
+}
+
+/// `PATH '/rows.csv' FORMAT 'CSV'`, up to the closing parenthesis.
+fn of_outside(head: &mut Head<'_>, kind: &str, place: &str) -> Result<Vec<(String, SourceValue)>> {
+    let mut parameters: Vec<(String, SourceValue)> = Vec::new();
+    while *head.token() != Token::RParen {
+        let name = head.name("a parameter of the source")?.to_uppercase();
+        if ![place, "FORMAT"].contains(&name.as_str()) {
+            return Err(head.refuse(&format!("{name} of SOURCE({kind}(..))")));
+        }
+        let value = head.text("a text")?;
+        parameters.push((name, SourceValue::Text(value)));
+    }
+    for wanted in [place, "FORMAT"] {
+        if !parameters.iter().any(|(name, _)| name == wanted) {
+            return Err(SqlError::bad_arguments(format!("SOURCE({kind}(..)) needs {wanted}")));
+        }
     }
     Ok(parameters)
 }
@@ -290,16 +312,31 @@ fn lifetime(head: &mut Head<'_>) -> Result<(u64, u64)> {
     Ok((least.unwrap_or_default(), most.unwrap_or_default()))
 }
 
+/// `(MIN a MAX b)`, in any order.
+fn range(head: &mut Head<'_>) -> Result<(String, String)> {
+    head.expect_symbol(&Token::LParen)?;
+    let (mut from, mut to) = (None, None);
+    while *head.token() != Token::RParen {
+        if head.word("MIN") {
+            from = Some(head.column_name()?);
+        } else if head.word("MAX") {
+            to = Some(head.column_name()?);
+        } else {
+            return Err(head.expected("MIN or MAX"));
+        }
+    }
+    let (Some(from), Some(to)) = (from, to) else { return Err(head.expected("MIN and MAX")) };
+    head.expect_symbol(&Token::RParen)?;
+    Ok((from, to))
+}
+
 fn layout(head: &mut Head<'_>) -> Result<DictionaryLayout> {
     head.expect_symbol(&Token::LParen)?;
     let word = head.name("a layout")?.to_uppercase();
     let Some((kind, ..)) = LayoutKind::ALL.iter().find(|(_, known, _)| *known == word) else {
-        const KNOWN: [&str; 9] = [
-            "RANGE_HASHED",
-            "COMPLEX_KEY_RANGE_HASHED",
+        const KNOWN: [&str; 6] = [
             "SSD_CACHE",
             "COMPLEX_KEY_SSD_CACHE",
-            "IP_TRIE",
             "POLYGON",
             "POLYGON_SIMPLE",
             "POLYGON_INDEX_EACH",
@@ -315,7 +352,11 @@ fn layout(head: &mut Head<'_>) -> Result<DictionaryLayout> {
     if head.symbol(&Token::LParen) {
         while *head.token() != Token::RParen {
             let name = head.name("a parameter of the layout")?.to_uppercase();
-            let Token::Number(value, _) = head.token().clone() else { return Err(head.expected("a number")) };
+            let value = match head.token().clone() {
+                Token::Number(value, _) => value,
+                Token::SingleQuotedString(text) => quote_text(&text),
+                _ => return Err(head.expected("a number or a text")),
+            };
             head.advance();
             arguments.push((name, value));
         }
@@ -337,41 +378,4 @@ fn settings(head: &mut Head<'_>) -> Result<Vec<(String, String)>> {
         SettingText::Default => (change.name, "DEFAULT".to_owned()),
     };
     Ok(changes.into_iter().map(text).collect())
-}
-
-fn check(dictionary: &Dictionary) -> Result<()> {
-    let attributes = &dictionary.attributes;
-    for (at, attribute) in attributes.iter().enumerate() {
-        if attributes[..at].iter().any(|other| other.name == attribute.name) {
-            return Err(incorrect(format!("attribute {} is given twice", attribute.name)));
-        }
-        if !is_taken(&attribute.column_type) {
-            let message = format!("unknown type {} for dictionary attribute", attribute.column_type);
-            return Err(SqlError::new(ErrorCode::UNKNOWN_TYPE, message));
-        }
-    }
-    let unknown =
-        dictionary.primary_key.iter().find(|key| !attributes.iter().any(|attribute| attribute.name == **key));
-    if let Some(key) = unknown {
-        return Err(incorrect(format!("unknown key attribute '{key}'")));
-    }
-    match dictionary.keys().iter().find(|(_, key)| key.is_nullable()) {
-        Some((key, _)) => {
-            Err(SqlError::not_implemented(format!("key attribute {} of type Nullable", key.name)))
-        }
-        None => Ok(()),
-    }
-}
-
-fn is_taken(column_type: &ColumnType) -> bool {
-    use ColumnType::{
-        AggregateFunction, Array, Enum8, Enum16, FixedString, LowCardinality, Map, Nothing, Nullable, Tuple,
-    };
-    match column_type {
-        Array(inner) | Nullable(inner) => is_taken(inner),
-        Enum8(_) | Enum16(_) | FixedString(_) | LowCardinality(_) | Map(..) | Tuple(_)
-        | AggregateFunction(_) => false,
-        Nothing => false,
-        _ => true,
-    }
 }

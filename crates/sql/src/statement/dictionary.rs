@@ -25,6 +25,8 @@ pub struct Dictionary {
     /// Seconds, the least and the most; a DIRECT one has none.
     pub lifetime: Option<(u64, u64)>,
     pub layout: DictionaryLayout,
+    /// The attributes between whose values a row holds: RANGE(MIN .. MAX ..).
+    pub range: Option<(String, String)>,
     /// SETTINGS, as written.
     pub settings: Vec<(String, String)>,
 }
@@ -47,8 +49,34 @@ pub struct DictionaryAttribute {
 pub enum DictionarySource {
     /// A table of this server, or a query.
     ClickHouse(Vec<(String, SourceValue)>),
+    /// A file, as table function `file` reads it.
+    File(Vec<(String, SourceValue)>),
+    /// A page, as table function `url` reads it.
+    Http(Vec<(String, SourceValue)>),
     /// Nowhere: it is empty.
     Null,
+}
+
+impl DictionarySource {
+    /// Its word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            DictionarySource::ClickHouse(_) => "CLICKHOUSE",
+            DictionarySource::File(_) => "FILE",
+            DictionarySource::Http(_) => "HTTP",
+            DictionarySource::Null => "NULL",
+        }
+    }
+
+    /// What it is given.
+    pub fn parameters(&self) -> &[(String, SourceValue)] {
+        match self {
+            DictionarySource::ClickHouse(parameters)
+            | DictionarySource::File(parameters)
+            | DictionarySource::Http(parameters) => parameters,
+            DictionarySource::Null => &[],
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +94,7 @@ pub struct DictionaryLayout {
     pub arguments: Vec<(String, String)>,
 }
 
-/// ClickHouse's layouts, as far as they are there. All of them find the same rows, but of several of one key.
+/// ClickHouse's layouts, as far as they are there. Those that look for a whole key find the same rows, but of several of one key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LayoutKind {
     Flat,
@@ -80,11 +108,14 @@ pub enum LayoutKind {
     ComplexKeyHashedArray,
     ComplexKeyDirect,
     ComplexKeyCache,
+    RangeHashed,
+    ComplexKeyRangeHashed,
+    IpTrie,
 }
 
 impl LayoutKind {
     /// Each with its word, and with what `system.dictionaries` calls it.
-    pub const ALL: [(LayoutKind, &'static str, &'static str); 11] = [
+    pub const ALL: [(LayoutKind, &'static str, &'static str); 14] = [
         (LayoutKind::Flat, "FLAT", "Flat"),
         (LayoutKind::Hashed, "HASHED", "Hashed"),
         (LayoutKind::SparseHashed, "SPARSE_HASHED", "SparseHashed"),
@@ -96,6 +127,9 @@ impl LayoutKind {
         (LayoutKind::ComplexKeyHashedArray, "COMPLEX_KEY_HASHED_ARRAY", "ComplexKeyHashedArray"),
         (LayoutKind::ComplexKeyDirect, "COMPLEX_KEY_DIRECT", "ComplexKeyDirect"),
         (LayoutKind::ComplexKeyCache, "COMPLEX_KEY_CACHE", "ComplexKeyCache"),
+        (LayoutKind::RangeHashed, "RANGE_HASHED", "RangeHashed"),
+        (LayoutKind::ComplexKeyRangeHashed, "COMPLEX_KEY_RANGE_HASHED", "ComplexKeyRangeHashed"),
+        (LayoutKind::IpTrie, "IP_TRIE", "Trie"),
     ];
 
     /// The word of it.
@@ -111,6 +145,11 @@ impl LayoutKind {
     /// Every question is one to the source.
     pub fn is_direct(self) -> bool {
         matches!(self, LayoutKind::Direct | LayoutKind::ComplexKeyDirect)
+    }
+
+    /// A row holds for a range.
+    pub fn has_ranges(self) -> bool {
+        matches!(self, LayoutKind::RangeHashed | LayoutKind::ComplexKeyRangeHashed)
     }
 
     /// Of rows of one key the last one stays, not the first.
@@ -148,8 +187,28 @@ impl Dictionary {
         keys.map(|attribute| (attribute, typed(attribute))).collect()
     }
 
+    /// The attributes between whose values a row holds, the first and the last, with the type of both.
+    pub fn range_of(&self) -> Option<(&DictionaryAttribute, &DictionaryAttribute, ColumnType)> {
+        let (from, to) = self.range.as_ref()?;
+        let find = |name: &str| self.attributes.iter().find(|attribute| attribute.name == *name);
+        let (from, to) = (find(from)?, find(to)?);
+        Some((from, to, from.column_type.value_type().clone()))
+    }
+
+    /// Where several ranges are around a point, the last one means something, not the first.
+    pub fn takes_last_range(&self) -> bool {
+        let is_last = |(name, value): &(String, String)| name == "RANGE_LOOKUP_STRATEGY" && value == "'max'";
+        self.layout.arguments.iter().any(is_last)
+    }
+
+    /// The attribute that names the key above.
+    pub fn parent(&self) -> Option<&DictionaryAttribute> {
+        self.attributes.iter().find(|attribute| attribute.is_hierarchical)
+    }
+
     /// What it is asked for by its keys.
     pub fn values(&self) -> impl Iterator<Item = &DictionaryAttribute> {
-        self.attributes.iter().filter(|attribute| !self.is_key(attribute))
+        let is_range = |name: &str| self.range.as_ref().is_some_and(|(from, to)| name == from || name == to);
+        self.attributes.iter().filter(move |value| !self.is_key(value) && !is_range(&value.name))
     }
 }

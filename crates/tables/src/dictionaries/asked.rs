@@ -2,8 +2,9 @@
 //!
 //! Invariant: dictionaries are those that the statement sees. Must not know: how a name is looked up, and how a source is read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use boundary::error::{Error, into_datafusion};
@@ -12,23 +13,29 @@ use datafusion::catalog::view::ViewTable;
 use datafusion::common::{Result, TableReference};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
-use datafusion::sql::sqlparser::ast::Query;
-use model::ColumnType;
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, Select, SelectItem, Visit, Visitor};
+use model::{ColumnType, TupleElement};
 use parking_lot::Mutex;
 use physical::nodes::join_table::rows::LookupTable;
-use planner::{AskedDictionaries, AskedDictionary, Lookup};
-use sql::statement::dictionary::{Dictionary, DictionaryAttribute};
+use planner::{AskedDictionaries, AskedDictionary, DictionaryKey, DictionaryRows, Lookup};
+use sql::statement::dictionary::{Dictionary, DictionaryAttribute, LayoutKind};
 
 use super::calls::{KnownDictionary, names_asked, with_dictionaries};
+use super::selects::{children_text, rows_text};
 
-/// A dictionary, and the plan of a SELECT of its rows: keys, attributes, and a mark that the row is there.
+/// A dictionary, and the plan of a SELECT of its rows: keys, attributes, and a mark that the row is there; and that of the keys
+/// below each key, if they are asked.
 struct ReadDictionary {
     dictionary: Dictionary,
     rows: LogicalPlan,
+    children: Option<LogicalPlan>,
 }
 
-/// A dictionary by a name as it is written, and the text of a SELECT of its rows.
-type Named<'a> = dyn Fn(&str) -> std::result::Result<(KnownDictionary, String), Error> + Sync + 'a;
+/// A dictionary by a name as it is written.
+type Named<'a> = dyn Fn(&str) -> std::result::Result<KnownDictionary, Error> + Sync + 'a;
+
+/// The columns of a table of a database; of what is no table an error.
+pub type Columns<'a> = dyn Fn(&str, &str) -> std::result::Result<Vec<String>, Error> + Sync + 'a;
 
 /// The dictionaries that queries ask, each with a plan of its rows, which `plan` makes by its name in full. Calls are written anew.
 ///
@@ -37,32 +44,81 @@ type Named<'a> = dyn Fn(&str) -> std::result::Result<(KnownDictionary, String), 
 pub async fn read_for<R: Future<Output = std::result::Result<LogicalPlan, Error>>>(
     queries: [Option<&mut Query>; 2],
     named: &Named<'_>,
+    (columns, current_database): (&Columns<'_>, &str),
     plan: impl Fn(String, sql::Query) -> R,
 ) -> std::result::Result<Option<Arc<dyn AskedDictionaries>>, Error> {
-    let mut read = BTreeMap::new();
+    let mut read: BTreeMap<String, ReadDictionary> = BTreeMap::new();
     for query in queries.into_iter().flatten() {
-        let names = names_asked(query);
-        if names.is_empty() {
-            continue;
-        }
-        with_dictionaries(query, &|name| Ok(named(name)?.0))?;
-        for name in names {
-            let (KnownDictionary { full_name, dictionary }, rows) = named(&name)?;
-            if read.contains_key(&full_name) {
+        let Some(names) = names_asked(query) else { continue };
+        let has_column = names_of(query, columns, current_database);
+        with_dictionaries(query, named, &|name| has_column.contains(name))?;
+        for (name, asks_children) in names {
+            let KnownDictionary { full_name, database, dictionary } = named(&name)?;
+            let known = read.get(&full_name);
+            if known.is_some_and(|known| known.children.is_some() || !asks_children) {
                 continue;
             }
-            let rows = sql::Query::from(Box::new(sql::parse_query(&rows)?));
-            let planned = plan(full_name.clone(), rows).await;
             let context = format!("while reading dictionary {full_name}");
-            let rows = planned.map_err(|error| error.in_context(&context))?;
-            read.insert(full_name, ReadDictionary { dictionary, rows });
+            let mut texts = vec![rows_text(&dictionary, &database)?];
+            if let Some(parent) = dictionary.parent().filter(|_| asks_children) {
+                texts.push(children_text(&dictionary, parent, &database)?);
+            }
+            let mut plans = Vec::with_capacity(texts.len());
+            for text in texts {
+                let rows = sql::Query::from(Box::new(sql::parse_query(&text)?));
+                let planned = plan(full_name.clone(), rows).await;
+                plans.push(planned.map_err(|error| error.in_context(&context))?);
+            }
+            let mut plans = plans.into_iter();
+            let Some(rows) = plans.next() else { continue };
+            let children = plans.next();
+            read.insert(full_name, ReadDictionary { dictionary, rows, children });
         }
     }
     Ok((!read.is_empty()).then(|| DictionariesOfStatement::over(read)))
 }
 
-/// The name in full, and the attribute; `None` asks whether the key is there.
-type Asked = (String, Option<String>);
+/// The columns of the tables that a query names, and what it names itself.
+fn names_of(query: &Query, columns: &Columns<'_>, current_database: &str) -> HashSet<String> {
+    let mut names = NamesOfQuery { columns, current_database, found: HashSet::new() };
+    // It never breaks off.
+    let _ = query.visit(&mut names);
+    names.found
+}
+
+struct NamesOfQuery<'a> {
+    columns: &'a Columns<'a>,
+    current_database: &'a str,
+    found: HashSet<String>,
+}
+
+impl Visitor for NamesOfQuery<'_> {
+    type Break = ();
+
+    fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
+        let parts = name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.as_str());
+        let found = match parts.collect::<Vec<_>>().as_slice() {
+            [table] => (self.columns)(self.current_database, table),
+            [database, table] => (self.columns)(database, table),
+            _ => Ok(Vec::new()),
+        };
+        // What is no table has columns that nobody knows yet.
+        self.found.extend(found.unwrap_or_default());
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { alias, .. } = item {
+                self.found.insert(alias.value.clone());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The name in full, and what of it.
+type Asked = (String, DictionaryRows);
 
 /// See the module.
 struct DictionariesOfStatement {
@@ -92,36 +148,71 @@ impl AskedDictionaries for DictionariesOfStatement {
     fn dictionary(&self, name: &str) -> Result<AskedDictionary> {
         let dictionary = &self.found(name)?.dictionary;
         let value = |value: &DictionaryAttribute| (value.name.clone(), value.column_type.clone());
-        Ok(AskedDictionary {
-            is_simple: dictionary.is_simple(),
-            keys: dictionary.keys().into_iter().map(|(_, column_type)| column_type).collect(),
-            attributes: dictionary.values().map(value).collect(),
-        })
+        let keys = dictionary.keys().into_iter().map(|(_, column_type)| column_type);
+        let key = match dictionary.layout.kind {
+            LayoutKind::IpTrie => DictionaryKey::Prefix,
+            _ if dictionary.is_simple() => DictionaryKey::Simple,
+            _ => DictionaryKey::Complex(keys.collect()),
+        };
+        let range = dictionary.range_of().map(|(_, _, of)| (of, dictionary.takes_last_range()));
+        Ok(AskedDictionary { key, attributes: dictionary.values().map(value).collect(), range })
     }
 
-    fn rows(&self, name: &str, attribute: Option<&str>) -> Result<(Arc<Lookup>, LogicalPlan)> {
-        let ReadDictionary { dictionary, rows } = self.found(name)?;
-        let asked: Asked = (name.to_owned(), attribute.map(str::to_owned));
+    fn rows(&self, name: &str, wanted: &DictionaryRows) -> Result<(Arc<Lookup>, LogicalPlan)> {
+        let read = self.found(name)?;
+        let asked: Asked = (name.to_owned(), wanted.clone());
         if let Some((lookup, plan)) = self.made.lock().get(&asked) {
             return Ok((Arc::clone(lookup), plan.clone()));
         }
-        let keys = dictionary.keys().len();
-        let place = |name: &str| dictionary.values().position(|value| value.name == name);
-        // Behind keys and attributes stands the mark.
-        let value_at =
-            keys + attribute.map_or_else(|| dictionary.values().count(), |name| place(name).unwrap_or(0));
-        let missing = attribute
-            .and_then(|name| dictionary.values().find(|value| value.name == name))
-            .map_or(ColumnType::UInt8, |value| value.column_type.clone());
+        let dictionary = &read.dictionary;
+        let (columns, missing) = columns_of(dictionary, wanted);
+        let rows = match wanted {
+            DictionaryRows::Children => read.children.as_ref(),
+            DictionaryRows::Attribute(_) | DictionaryRows::Keys => Some(&read.rows),
+        };
+        let Some(rows) = rows else {
+            let message = format!("the keys below those of dictionary {name} were not read");
+            return Err(into_datafusion(Error::internal(message)));
+        };
         let table: Arc<dyn TableProvider> = Arc::new(ViewTable::new(rows.clone(), None));
-        let columns = (0..keys).chain([value_at]).collect();
         let (lookup, keeps_last) = (Arc::new(Lookup::default()), dictionary.layout.kind.keeps_last());
         let rows = LookupTable { table, columns, lookup: Arc::clone(&lookup), missing, keeps_last };
         // Plans of scans are the same if their names are, whatever they read.
-        let of = attribute.unwrap_or_default();
-        let scanned = TableReference::bare(format!("dictGet({name}, {of})"));
+        let of = match wanted {
+            DictionaryRows::Attribute(attribute) => format!("dictGet({name}, {attribute})"),
+            DictionaryRows::Keys => format!("dictHas({name})"),
+            DictionaryRows::Children => format!("dictGetChildren({name})"),
+        };
+        let scanned = TableReference::bare(of);
         let plan = LogicalPlanBuilder::scan(scanned, provider_as_source(Arc::new(rows)), None)?.build()?;
         self.made.lock().insert(asked, (Arc::clone(&lookup), plan.clone()));
         Ok((lookup, plan))
     }
+}
+
+/// The places of a lookup's columns in the SELECT of the rows, and the type of its values.
+fn columns_of(dictionary: &Dictionary, wanted: &DictionaryRows) -> (Vec<usize>, ColumnType) {
+    let keys = match dictionary.layout.kind {
+        // The network, and how many bits say it.
+        LayoutKind::IpTrie => 2,
+        _ => dictionary.keys().len(),
+    };
+    let (value_at, value) = match wanted {
+        DictionaryRows::Children => return (vec![0, 1], ColumnType::Array(Box::new(ColumnType::UInt64))),
+        // Behind keys and attributes stands the mark.
+        DictionaryRows::Keys => (dictionary.values().count(), ColumnType::UInt8),
+        DictionaryRows::Attribute(name) => {
+            let found = dictionary.values().enumerate().find(|(_, value)| value.name == *name);
+            found.map_or((0, ColumnType::UInt8), |(at, value)| (at, value.column_type.clone()))
+        }
+    };
+    let value = match dictionary.range_of() {
+        None => value,
+        Some((_, _, of)) => {
+            let element = |column_type: ColumnType| TupleElement { name: None, column_type };
+            let range = [of.clone(), of, value].map(element);
+            ColumnType::Array(Box::new(ColumnType::Tuple(range.into_iter().collect())))
+        }
+    };
+    ((0..keys).chain([keys + value_at]).collect(), value)
 }

@@ -1,57 +1,72 @@
 //! Calls of dictGet and its kin, written anew with all that their dictionaries say.
 //!
-//! `dictGet('d', 'a', k)` becomes `_dict_get('db.d', 'a', k, default)`, of several attributes a tuple of such calls. Invariant: a
+//! `dictGet('d', 'a', k)` becomes `_dict_get('db.d', 'a', k, default)`, of several attributes a tuple of such calls; of a
+//! dictionary with ranges a point stands behind the key. Invariant: a
 //! call that is not understood is an error with ClickHouse's code, never left. Must not know: how a dictionary is read.
 
-use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, RangeInclusive};
 
 use boundary::error::{Error, ErrorKind};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, Query, Value, visit_expressions, visit_expressions_mut,
 };
 use model::ErrorCode;
-use planner::{DICT_GET, DICT_GET_OR_NULL, DICT_HAS, TYPED, asks_dictionary};
+use planner::{
+    DICT_DESCENDANTS, DICT_GET, DICT_GET_OR_NULL, DICT_HAS, DICT_HIERARCHY, DICT_IS_IN, TYPED,
+    asks_dictionary,
+};
 use sql::dialect::{call, name_of, number, plain_args, text, text_of};
 use sql::statement::dictionary::{Dictionary, DictionaryAttribute};
 
 /// A dictionary under its name in full.
 pub struct KnownDictionary {
     pub full_name: String,
+    /// That of its database.
+    pub database: String,
     pub dictionary: Dictionary,
 }
 
 /// What finds a dictionary by the name that a call gives.
 type Find<'a> = &'a dyn Fn(&str) -> Result<KnownDictionary, Error>;
 
-/// The names that calls of a query give, as they are written.
-pub(super) fn names_asked(query: &Query) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
+/// The names that calls of a query give, as they are written, each with whether it is asked for what is below keys. `None` if
+/// there are no calls.
+pub(super) fn names_asked(query: &Query) -> Option<BTreeMap<String, bool>> {
+    let mut names: Option<BTreeMap<String, bool>> = None;
     // It never breaks off.
     let _ = visit_expressions(query, |expr| {
-        if let Expr::Function(function) = expr
-            && asks_dictionary(&name_of(function))
-            && let Some(name) = plain_args(function).first().and_then(text_of)
-        {
-            names.insert(name.to_owned());
+        let Expr::Function(function) = expr else { return ControlFlow::<()>::Continue(()) };
+        let function_name = name_of(function);
+        if asks_dictionary(&function_name) {
+            let names = names.get_or_insert_default();
+            if let Some(name) = plain_args(function).first().and_then(text_of) {
+                let asks_children =
+                    ["dictGetChildren", "dictGetDescendants"].contains(&function_name.as_str());
+                *names.entry(name.to_owned()).or_default() |= asks_children;
+            }
         }
-        ControlFlow::<()>::Continue(())
+        ControlFlow::Continue(())
     });
     names
 }
 
-/// The query with calls that say everything.
+/// The query with calls that say everything; `is_column` is asked about names of which there is no dictionary.
 ///
 /// # Errors
 /// A call names no dictionary, or asks for what it has not.
-pub(super) fn with_dictionaries(query: &mut Query, find: Find<'_>) -> Result<(), Error> {
+pub(super) fn with_dictionaries(
+    query: &mut Query,
+    find: Find<'_>,
+    is_column: &dyn Fn(&str) -> bool,
+) -> Result<(), Error> {
     let replaced = visit_expressions_mut(query, |expr| {
         let Expr::Function(function) = &*expr else { return ControlFlow::Continue(()) };
         let name = name_of(function);
         if !asks_dictionary(&name) {
             return ControlFlow::Continue(());
         }
-        match written(&name, function, find) {
+        match written(&name, function, find, is_column) {
             Ok(written) => {
                 *expr = written;
                 ControlFlow::Continue(())
@@ -69,28 +84,29 @@ fn bad(code: ErrorCode, message: String) -> Error {
     Error::new(ErrorKind::BadInput, code, message)
 }
 
-fn written(name: &str, function: &Function, find: Find<'_>) -> Result<Expr, Error> {
+fn written(
+    name: &str,
+    function: &Function,
+    find: Find<'_>,
+    is_column: &dyn Fn(&str) -> bool,
+) -> Result<Expr, Error> {
     let args = plain_args(function);
-    let is_or_default = name.ends_with("OrDefault");
-    let wanted = match name {
-        "dictHas" => 2,
-        _ if is_or_default => 4,
-        _ => 3,
-    };
-    if args.len() != wanted {
-        let message = format!(
-            "number of arguments for function {name} doesn't match: passed {}, should be {wanted}",
-            args.len()
-        );
-        return Err(bad(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+    let Some(dictionary) = args.first().and_then(text_of) else { return Err(no_constant(name, &args)) };
+    let known = find(dictionary);
+    let known =
+        known.map_err(|error| if is_column(dictionary) { no_constant(name, &args) } else { error })?;
+    if let Some(asked) = of_hierarchy(name, &args, &known)? {
+        return Ok(asked);
     }
-    let Some(dictionary) = text_of(&args[0]) else {
-        let message = format!("illegal type of first argument of function {name}, expected a const string");
-        return Err(bad(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
-    };
-    let known = find(dictionary)?;
+    let is_or_default = name.ends_with("OrDefault");
+    // Where the key is, and behind it a point if there are ranges.
+    let key_at = if name == "dictHas" { 1 } else { 2 };
+    let default_at = key_at + 1 + usize::from(known.dictionary.range.is_some());
+    let wanted = default_at + usize::from(is_or_default);
+    check_count(name, &args, wanted..=wanted)?;
+    let key = &args[key_at..default_at];
     if name == "dictHas" {
-        return Ok(call(DICT_HAS, vec![text(known.full_name), args[1].clone()]));
+        return Ok(asking(DICT_HAS, vec![text(known.full_name)], key));
     }
     let (attributes, is_tuple) = attributes_of(name, &args[1])?;
     let mut values = Vec::with_capacity(attributes.len());
@@ -101,20 +117,22 @@ fn written(name: &str, function: &Function, find: Find<'_>) -> Result<Expr, Erro
             return Err(bad(ErrorCode::BAD_ARGUMENTS, format!("no such attribute '{attribute}'")));
         };
         check_type(name, found)?;
-        let (full_name, attribute) = (text(known.full_name.as_str()), text(attribute.as_str()));
+        let asked = vec![text(known.full_name.as_str()), text(attribute.as_str())];
         if name == "dictGetOrNull" {
             types.push((found, found.column_type.clone().nullable()));
-            values.push(call(DICT_GET_OR_NULL, vec![full_name, attribute, args[2].clone()]));
+            values.push(asking(DICT_GET_OR_NULL, asked, key));
             continue;
         }
         let missing = match (is_or_default, is_tuple) {
             (false, _) => default_of(found)?,
-            (true, false) => args[3].clone(),
-            (true, true) => call("tupleElement", vec![args[3].clone(), number((at + 1).to_string())]),
+            (true, false) => args[default_at].clone(),
+            (true, true) => {
+                call("tupleElement", vec![args[default_at].clone(), number((at + 1).to_string())])
+            }
         };
         let missing = call("_CAST", vec![missing, text(found.column_type.to_string())]);
         types.push((found, found.column_type.clone()));
-        values.push(call(DICT_GET, vec![full_name, attribute, args[2].clone(), missing]));
+        values.push(asking(DICT_GET, asked, &[key, &[missing]].concat()));
     }
     match (is_tuple, values.pop()) {
         (false, Some(value)) => Ok(value),
@@ -128,6 +146,94 @@ fn written(name: &str, function: &Function, find: Find<'_>) -> Result<Expr, Erro
             Ok(call("_CAST", vec![call("tuple", values), of]))
         }
     }
+}
+
+fn check_count(name: &str, args: &[Expr], wanted: RangeInclusive<usize>) -> Result<(), Error> {
+    if wanted.contains(&args.len()) {
+        return Ok(());
+    }
+    let message = format!(
+        "number of arguments for function {name} doesn't match: passed {}, should be {}",
+        args.len(),
+        wanted.end()
+    );
+    Err(bad(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
+}
+
+/// The call of a function that is given names, and then what the query says.
+fn asking(function: &str, mut names: Vec<Expr>, rest: &[Expr]) -> Expr {
+    names.extend_from_slice(rest);
+    call(function, names)
+}
+
+/// The name of the dictionary is none before rows are read.
+fn no_constant(name: &str, args: &[Expr]) -> Error {
+    if args.is_empty() {
+        let message = format!("number of arguments for function {name} doesn't match: passed 0");
+        return bad(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message);
+    }
+    // Those that have to know the type of what they give.
+    let are_typed = ["dictGet", "dictGetOrDefault", "dictGetOrNull", "dictGetHierarchy"];
+    let are_typed = are_typed.contains(&name) || ["dictGetChildren", "dictGetDescendants"].contains(&name);
+    match are_typed {
+        true => {
+            let message =
+                format!("illegal type of first argument of function {name}, expected a const string");
+            bad(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message)
+        }
+        false => {
+            let message = format!("argument at index 0 for function {name} must be constant");
+            bad(ErrorCode::ILLEGAL_COLUMN, message)
+        }
+    }
+}
+
+/// A call that asks what is above or below a key, if it is one.
+fn of_hierarchy(name: &str, args: &[Expr], known: &KnownDictionary) -> Result<Option<Expr>, Error> {
+    match name {
+        "dictGetHierarchy" | "dictGetChildren" => check_count(name, args, 2..=2)?,
+        "dictIsIn" => check_count(name, args, 3..=3)?,
+        "dictGetDescendants" => check_count(name, args, 2..=3)?,
+        _ => return Ok(None),
+    }
+    let full_name = known.full_name.as_str();
+    let Some(parent) = known.dictionary.parent() else {
+        let message = format!("dictionary {full_name} does not support hierarchy");
+        return Err(bad(ErrorCode::UNSUPPORTED_METHOD, message));
+    };
+    if name != "dictIsIn" && is_null(&args[1]) {
+        return Ok(Some(args[1].clone()));
+    }
+    let full_name = text(full_name);
+    if name == "dictGetChildren" || name == "dictGetDescendants" {
+        let level = match args.get(2) {
+            None if name == "dictGetChildren" => number("1"),
+            None => number("0"),
+            Some(level) if is_unsigned(level) => level.clone(),
+            Some(_) => {
+                let message = format!(
+                    "illegal type of third argument of function {name}, expected const unsigned integer"
+                );
+                return Err(bad(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message));
+            }
+        };
+        let level = call("_CAST", vec![level, text("UInt64")]);
+        return Ok(Some(call(DICT_DESCENDANTS, vec![full_name, args[1].clone(), level])));
+    }
+    let asks = if name == "dictIsIn" { DICT_IS_IN } else { DICT_HIERARCHY };
+    let none = call("_CAST", vec![default_of(parent)?, text(parent.column_type.to_string())]);
+    let mut asked = vec![full_name, text(parent.name.as_str())];
+    asked.extend_from_slice(&args[1..]);
+    Ok(Some(asking(asks, asked, &[none])))
+}
+
+fn is_unsigned(expr: &Expr) -> bool {
+    let Expr::Value(value) = expr else { return false };
+    matches!(&value.value, Value::Number(digits, _) if digits.parse::<u64>().is_ok())
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if value.value == Value::Null)
 }
 
 /// The attributes that the second argument names, and whether it is a tuple.

@@ -12,7 +12,6 @@ use sql::statement::dictionary::{CreateDictionary, Dictionary};
 
 use super::calls::KnownDictionary;
 use super::definition::{dictionary_def, dictionary_of};
-use super::selects::rows_text;
 use crate::reserved::is_derived;
 
 /// A statement's tables by their names.
@@ -79,11 +78,11 @@ pub fn dropped(find: Find<'_>, names: &[TableName], if_exists: bool) -> Result<V
     Ok(ops)
 }
 
-/// The dictionary that a call names, and a SELECT of its rows.
+/// The dictionary that a call names.
 ///
 /// # Errors
 /// There is none of this name.
-pub fn named(name: &str, current_database: &str, find: Find<'_>) -> Result<(KnownDictionary, String), Error> {
+pub fn named(name: &str, current_database: &str, find: Find<'_>) -> Result<KnownDictionary, Error> {
     let (database, table) = name.split_once('.').unwrap_or((current_database, name));
     let found = find(&TableName::new(Some(database), table)).ok();
     let dictionary: Option<Dictionary> = found.map(|state| dictionary_of(&state.def)).transpose()?.flatten();
@@ -91,6 +90,9 @@ pub fn named(name: &str, current_database: &str, find: Find<'_>) -> Result<(Know
         let message = format!("dictionary ({name}) not found");
         return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
     };
-    let rows = rows_text(&dictionary, database)?;
-    Ok((KnownDictionary { full_name: format!("{database}.{table}"), dictionary }, rows))
+    Ok(KnownDictionary {
+        full_name: format!("{database}.{table}"),
+        database: database.to_owned(),
+        dictionary,
+    })
 }

@@ -5,9 +5,9 @@
 use boundary::error::{Error, ErrorKind};
 use boundary::secrets::text::masked;
 use datafusion::sql::sqlparser::ast;
-use model::{ColumnDef, DatabaseId, EngineArguments, ErrorCode, TableDef, TableEngine, TableId};
+use model::{ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, TableDef, TableEngine, TableId};
 use sql::Measure;
-use sql::statement::dictionary::{CreateDictionary, Dictionary};
+use sql::statement::dictionary::{CreateDictionary, Dictionary, DictionaryAttribute};
 
 use super::selects::select_text;
 
@@ -27,9 +27,16 @@ pub(super) fn dictionary_def(
             .with_hint("name a collection in its query"));
     }
     let keys = dictionary.keys();
-    let typed = |attribute: &sql::statement::dictionary::DictionaryAttribute| {
+    let typed = |attribute: &DictionaryAttribute| {
         let key = keys.iter().find(|(key, _)| key.name == attribute.name);
-        key.map_or_else(|| attribute.column_type.clone(), |(_, column_type)| column_type.clone())
+        let is_bound = |(from, to, _): &(&DictionaryAttribute, &DictionaryAttribute, ColumnType)| {
+            [&from.name, &to.name].contains(&&attribute.name)
+        };
+        match (key, dictionary.range_of().filter(is_bound)) {
+            (Some((_, column_type)), _) => column_type.clone(),
+            (None, Some((_, _, column_type))) => column_type,
+            (None, None) => attribute.column_type.clone(),
+        }
     };
     let columns = (1..).zip(&dictionary.attributes);
     let columns = columns.map(|(id, attribute)| ColumnDef::plain(id, &attribute.name, typed(attribute)));

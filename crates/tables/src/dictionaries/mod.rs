@@ -9,7 +9,7 @@ mod calls;
 mod changes;
 mod asked;
 
-pub use asked::read_for;
+pub use asked::{Columns, read_for};
 pub use calls::KnownDictionary;
 pub use changes::{Find, created, dropped, named};
 pub use definition::{dictionary_of, refuse_as_table, select_of};

@@ -7,6 +7,7 @@ pub mod rows;
 pub mod abilities;
 pub mod view_refreshes;
 pub mod dictionaries;
+pub mod dotted;
 pub mod derived_names;
 pub mod information_schema;
 pub mod unfilled;
