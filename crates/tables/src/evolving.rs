@@ -13,9 +13,9 @@ use functions::cast::{CastMode, cast_column};
 use model::table_def::stored_column_name;
 use model::type_arrow::to_field;
 use model::{ColumnId, ColumnType, Conversion, DefaultKind, Evolution, RowExpr, RowExprError, TableDef};
-use sql::definition::nested::elder_part;
 
 use crate::defaults::compile_default;
+use crate::nested::declared::elder_part;
 
 /// ClickHouse's casts.
 #[derive(Debug)]

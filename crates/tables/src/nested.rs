@@ -3,6 +3,7 @@
 //! Invariant: rows that are stored keep to it; a part that an INSERT leaves out has as many defaults as the others have
 //! elements. Must not know: where the rows come from.
 
+pub mod declared;
 pub mod named;
 
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use boundary::error::{Error, ErrorKind};
 use functions::cast::default_array;
 use model::{ColumnDef, ColumnType, ErrorCode};
-use sql::definition::nested::nested_name;
+
+use self::declared::nested_name;
 
 /// Columns of one Nested, by their places among the columns that are written.
 pub type Parts = Vec<usize>;

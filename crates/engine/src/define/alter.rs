@@ -14,10 +14,10 @@ use mergetree::TableError;
 use mergetree::scan::check_values;
 use model::{ColumnId, ErrorCode, PartId, TableDef};
 use parts::PartError;
-use sql::definition::nested::flattened_alter;
 use sql::{Alter, AlterCommand};
 use tables::altered::{altered, retyped};
 use tables::checks::check_altered;
+use tables::nested::declared::flattened_alter;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;

@@ -13,7 +13,6 @@ use model::{
 };
 use sql::definition::constraints::stored_constraint;
 use sql::definition::mode::merge_mode;
-use sql::definition::nested::flattened;
 use sql::definition::ttl;
 use sql::{ColumnSpec, CreateSource, CreateTable, SettingChange, SettingText, Settings, TableName};
 use tables::checks::check_new;
@@ -27,6 +26,7 @@ use crate::resolve::merged::{Merged, kept_arguments, merged_query};
 use crate::resolve::outside;
 use crate::resolve::system::has_table;
 use tables::joined::check_definition;
+use tables::nested::declared::flattened;
 
 /// What a CREATE TABLE defines, in a database or, as a temporary table, in none.
 pub(crate) async fn definition(

@@ -11,7 +11,6 @@ use boundary::error::{Error, ErrorKind};
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnDef, ErrorCode, TableDef, TableEngine, TableId};
-use sql::definition::nested::nested_name;
 use sql::{Measure, Query, Replace, SqlError, TableName, WrittenCall};
 
 use crate::context::execution::Execution;
@@ -20,6 +19,7 @@ use crate::resolve::merged::{Merged, destination, merged_query};
 use crate::resolve::outside::named_in_query;
 use crate::resolve::query_functions::query_of_call;
 use tables::dictionaries;
+use tables::nested::declared::nested_name;
 use tables::nested::named::with_nested;
 use tables::system_rows::dotted;
 use tables::virtual_columns::names_in;

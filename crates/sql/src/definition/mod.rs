@@ -6,6 +6,5 @@
 pub mod constraints;
 pub mod kept;
 pub mod ttl;
-pub mod nested;
 pub mod mode;
 pub mod dictionary;

@@ -3,9 +3,7 @@
 //! Invariant: what is not written as Nested stays as it is. Must not know: what the arrays hold.
 
 use model::{ColumnDef, ColumnType, TableDef};
-
-use crate::statement::{Alter, AlterCommand, ColumnPlace, ColumnSpec};
-use lexer::error::{Result, SqlError};
+use sql::{Alter, AlterCommand, ColumnPlace, ColumnSpec, Result, SqlError};
 
 /// The name of the Nested that a column is a part of: what stands before its last point.
 pub fn nested_name(column: &ColumnDef) -> Option<&str> {
