@@ -58,8 +58,8 @@ pub(crate) fn of_rows(keys: &GroupByExpr, having: Option<Expr>) -> Option<Expr> 
 /// Rewrites the keys inside of sets.
 pub(crate) fn lowered(set: Expr, mut key: impl FnMut(Expr) -> Result<Expr>) -> Result<Expr> {
     Ok(match set {
-        Expr::Rollup(sets) => Expr::Rollup(each(sets, &mut key)?),
-        Expr::Cube(sets) => Expr::Cube(each(sets, &mut key)?),
+        Expr::Rollup(sets) => Expr::Rollup(different(each(sets, &mut key)?)),
+        Expr::Cube(sets) => Expr::Cube(different(each(sets, &mut key)?)),
         Expr::GroupingSets(sets) => Expr::GroupingSets(each(sets, &mut key)?),
         other => key(other)?,
     })
@@ -71,6 +71,27 @@ fn each(sets: Vec<Vec<Expr>>, key: &mut impl FnMut(Expr) -> Result<Expr>) -> Res
         lowered.push(set.into_iter().map(&mut *key).collect::<Result<Vec<_>>>()?);
     }
     Ok(lowered)
+}
+
+/// The keys of ROLLUP and CUBE, each of them once: what stands there a second time groups nothing more.
+fn different(sets: Vec<Vec<Expr>>) -> Vec<Vec<Expr>> {
+    let are_one = |key: &Expr, other: &Expr| same(bare(key), bare(other));
+    let mut kept: Vec<Vec<Expr>> = Vec::with_capacity(sets.len());
+    for set in sets {
+        let mut keys: Vec<Expr> = Vec::with_capacity(set.len());
+        for key in set {
+            if !keys.iter().any(|known| are_one(known, &key)) {
+                keys.push(key);
+            }
+        }
+        let is_it = |known: &Vec<Expr>| {
+            known.len() == keys.len() && known.iter().zip(&keys).all(|(known, key)| are_one(known, key))
+        };
+        if !kept.iter().any(is_it) {
+            kept.push(keys);
+        }
+    }
+    kept
 }
 
 /// The keys of all sets.
