@@ -1,5 +1,6 @@
 //! Function calls: names to the planner's names, `-If` to FILTER, parameters to arguments, operators by their names.
 
+mod cases;
 mod outside_if;
 mod state_if;
 
@@ -15,6 +16,7 @@ use sqlparser::ast::{
     Ident, NullTreatment, ObjectName,
 };
 
+use self::cases::{case_of, is_case};
 use self::outside_if::{default_if_empty, outside_if, unless_empty};
 use self::state_if::over_present;
 use crate::Rewriter;
@@ -104,6 +106,7 @@ impl Rewriter {
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), args.as_slice()) {
             _ if name == "arrayJoin" => return self.array_join(args),
+            _ if is_case(name) => return self.value(case_of(&args)?),
             _ if name == ROW_NUMBERS && args.is_empty() => return Ok(row_numbers()),
             // DataFusion's grammar reads a call of that name without arguments as its own.
             ("map", []) => {
