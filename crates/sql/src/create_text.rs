@@ -78,7 +78,7 @@ pub fn show_create_temporary_table(def: &TableDef, engine: &str, layout: Layout)
 /// The engine and the clauses that belong to it, on one line: ClickHouse's `engine_full`. A view has none.
 pub fn storage_text(def: &TableDef, engine: &str) -> String {
     let mut page = Page::new(Layout::ON_ONE_LINE);
-    if !is_view(def) && def.engine != TableEngine::Dictionary {
+    if !is_view(def) && dictionary_of(def).is_none() {
         storage(&mut page, def, engine);
     }
     page.finished()

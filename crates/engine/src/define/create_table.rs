@@ -14,6 +14,7 @@ use crate::context::services::Services;
 use crate::define::commit::commit_ops;
 use crate::define::definition::{definition, seen_by_all};
 use crate::resolve::outside;
+use tables::dictionaries::check_table;
 use tables::reserved::is_derived;
 
 /// Creates a table; answers its name if it was created now and a SELECT is to fill it.
@@ -47,6 +48,7 @@ pub(crate) async fn run(
     if def.engine.is_external() {
         outside::check(&services.config, execution, &def)?;
     }
+    check_table(&def, &|name| execution.stored_table(name))?;
     services.tables.check(&def)?;
     let mut ops = Vec::with_capacity(2);
     ops.extend(existing.map(|table| Op::DropTable { table: table.def.id }));

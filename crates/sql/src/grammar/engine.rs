@@ -14,7 +14,7 @@ use crate::statement::{CreateSource, CreateTable, WrittenMode};
 use crate::tables::functions::arguments_of_text;
 use crate::tables::servers::CLUSTER;
 use lexer::error::{Result, SqlError};
-use lexer::escape::quote_name;
+use lexer::escape::{quote_name, quote_text};
 
 /// Behind ENGINE.
 pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
@@ -67,6 +67,7 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
         }
         TableEngine::Distributed => distributed(head, table),
         TableEngine::Join => joined(head, table),
+        TableEngine::Dictionary => over_dictionary(head, table),
         engine if engine.is_external() => {
             let text = arguments_text(head)?;
             // Read once here, so that nothing is stored that could not be read later; comments are left out.
@@ -101,6 +102,24 @@ fn distributed(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     let printed: Vec<String> = arguments.iter().map(printed).collect();
     table.engine_arguments = EngineArguments::new(&printed.join(", "));
     head.warnings.push("Distributed is the table behind it: there is one node".to_owned());
+    Ok(())
+}
+
+/// `Dictionary('db.name')`: a dictionary's rows. Who defines the table looks for it.
+fn over_dictionary(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
+    let name = match mode_arguments(head)?.as_slice() {
+        [Expr::Identifier(name)] => Some(name.value.clone()),
+        [Expr::CompoundIdentifier(names)] => {
+            Some(names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join("."))
+        }
+        [other] => text_of(other).map(str::to_owned),
+        _ => None,
+    };
+    let Some(name) = name else {
+        let message = "table engine Dictionary needs one argument: the name of a dictionary";
+        return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+    };
+    table.engine_arguments = EngineArguments::new(&quote_text(&name));
     Ok(())
 }
 
@@ -176,6 +195,7 @@ fn by_name(name: &str) -> Result<TableEngine> {
         "StripeLog" => TableEngine::StripeLog,
         "Set" => TableEngine::Set,
         "Join" => TableEngine::Join,
+        "Dictionary" => TableEngine::Dictionary,
         "Memory" => TableEngine::Memory,
         "Null" => TableEngine::Null,
         "S3" => TableEngine::S3,
@@ -206,7 +226,6 @@ const KNOWN_ENGINES: &[&str] = &[
     "S3Queue",
     "MySQL",
     "PostgreSQL",
-    "Dictionary",
     "GenerateRandom",
     "View",
     "MaterializedView",

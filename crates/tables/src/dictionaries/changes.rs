@@ -2,20 +2,15 @@
 //!
 //! Invariant: a source is asked when the dictionary is, never here. Must not know: how a change is committed.
 
-use std::sync::Arc;
-
 use boundary::error::{Error, ErrorKind};
-use catalog::{Op, Snapshot, TableState};
+use catalog::{Op, Snapshot};
 use model::{ErrorCode, TableEngine, TableId};
 use sql::TableName;
 use sql::statement::dictionary::{CreateDictionary, Dictionary};
 
 use super::calls::KnownDictionary;
-use super::definition::{dictionary_def, dictionary_of};
+use super::definition::{Find, dictionary_def, dictionary_of};
 use crate::reserved::is_derived;
-
-/// A statement's tables by their names.
-pub type Find<'a> = &'a dyn Fn(&TableName) -> Result<Arc<TableState>, Error>;
 
 /// What CREATE DICTIONARY does: nothing, if it is there and may be. `id` is that of a new one.
 ///

@@ -2,14 +2,22 @@
 //!
 //! Invariant: the text that is kept says everything; columns are made of it. Must not know: whether its source is there.
 
+use std::sync::Arc;
+
 use boundary::error::{Error, ErrorKind};
 use boundary::secrets::text::masked;
+use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, TableDef, TableEngine, TableId};
-use sql::Measure;
+use sql::dialect::text_of;
+use sql::escape::always_quote_name;
 use sql::statement::dictionary::{CreateDictionary, Dictionary, DictionaryAttribute};
+use sql::{Measure, TableName};
 
 use super::selects::select_text;
+
+/// A statement's tables by their names.
+pub type Find<'a> = &'a dyn Fn(&TableName) -> Result<Arc<TableState>, Error>;
 
 /// What the catalog is to remember; `current_database` is that of the statement.
 ///
@@ -49,12 +57,45 @@ pub(super) fn dictionary_def(
     })
 }
 
+/// The name of the dictionary whose rows a table of CREATE TABLE .. ENGINE = Dictionary('db.name') has, if it is one. What is
+/// kept of a dictionary begins with a parenthesis.
+fn behind(def: &TableDef) -> Option<String> {
+    let text = Some(def.engine_arguments.text()).filter(|text| text.starts_with('\''));
+    let name = text.filter(|_| def.engine == TableEngine::Dictionary).map(sql::parse_expression)?.ok()?;
+    text_of(&name).map(str::to_owned)
+}
+
+/// Refuses a table over a dictionary that is not there, or has other columns.
+///
+/// # Errors
+/// ClickHouse's.
+pub fn check_table(def: &TableDef, find: Find<'_>) -> Result<(), Error> {
+    let Some(name) = behind(def) else { return Ok(()) };
+    let (database, table) = name.split_once('.').unwrap_or(("", &name));
+    let found = find(&TableName::new(Some(database), table)).ok();
+    let Some(found) = found.filter(|found| matches!(dictionary_of(&found.def), Ok(Some(_)))) else {
+        let message = format!("dictionary ({name}) not found");
+        return Err(Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message));
+    };
+    let has = |column: &ColumnDef| {
+        found.def.column(&column.name).is_some_and(|known| known.column_type == column.column_type)
+    };
+    match def.columns.iter().find(|column| !has(column)) {
+        None => Ok(()),
+        Some(ColumnDef { name: column, column_type, .. }) => {
+            let message = format!("not found column {column} {column_type} in dictionary {name}");
+            Err(Error::new(ErrorKind::BadInput, ErrorCode::THERE_IS_NO_COLUMN, message))
+        }
+    }
+}
+
 /// What a definition says, if it is one of a dictionary.
 ///
 /// # Errors
 /// Another version of the program wrote what this one cannot read.
 pub fn dictionary_of(def: &TableDef) -> Result<Option<Dictionary>, Error> {
     match def.engine {
+        TableEngine::Dictionary if behind(def).is_some() => Ok(None),
         TableEngine::Dictionary => Ok(Some(sql::dictionary_of_text(def.engine_arguments.text())?)),
         _ => Ok(None),
     }
@@ -65,6 +106,12 @@ pub fn dictionary_of(def: &TableDef) -> Result<Option<Dictionary>, Error> {
 /// # Errors
 /// As [`dictionary_of`]; or the query of its source is none.
 pub fn select_of(def: &TableDef, database: &str) -> Result<(ast::Query, Measure), Error> {
+    if let Some(name) = behind(def) {
+        let columns: Vec<String> = def.columns.iter().map(|column| always_quote_name(&column.name)).collect();
+        let names: Vec<String> = name.splitn(2, '.').map(always_quote_name).collect();
+        let text = format!("SELECT {} FROM {}", columns.join(", "), names.join("."));
+        return Ok(sql::measured_query(&text)?);
+    }
     let Some(dictionary) = dictionary_of(def)? else {
         return Err(Error::internal(format!("table \"{}\" is no dictionary", def.name)));
     };
@@ -76,7 +123,7 @@ pub fn select_of(def: &TableDef, database: &str) -> Result<(ast::Query, Measure)
 /// # Errors
 /// It is one.
 pub fn refuse_as_table(def: &TableDef) -> Result<(), Error> {
-    if def.engine != TableEngine::Dictionary {
+    if def.engine != TableEngine::Dictionary || behind(def).is_some() {
         return Ok(());
     }
     let message = format!("cannot drop dictionary {} as a table", def.name);

@@ -83,6 +83,15 @@ const ENGINES: &[Engine] = &[
         "CollapsingMergeTree(sign) ORDER BY expr ..",
     ),
     Engine {
+        name: "Dictionary",
+        settings: false,
+        sorts: false,
+        deduplicates: false,
+        parallel_insert: false,
+        description: "The rows of a dictionary, some of its columns or all.",
+        syntax: "Dictionary('db.name')",
+    },
+    Engine {
         name: "Distributed",
         settings: false,
         sorts: false,
