@@ -40,7 +40,7 @@ impl AsksRows for Above {
 
     fn values(&self, lookup: &Lookup, given: &[ArrayRef], _: &ColumnType) -> Result<ArrayRef> {
         let [key, none] = given else { return internal_err!("{} of {} values", self.name(), given.len()) };
-        lists(above(lookup, keys(key)?, keys(none)?)?)
+        lists(above(lookup, as_keys(key)?, as_keys(none)?)?)
     }
 }
 
@@ -53,8 +53,8 @@ impl AsksRows for IsBelow {
         let [key, wanted, none] = given else {
             return internal_err!("{} of {} values", self.name(), given.len());
         };
-        let chains = above(lookup, keys(key)?, keys(none)?)?;
-        let found = chains.iter().zip(keys(wanted)?);
+        let chains = above(lookup, as_keys(key)?, as_keys(none)?)?;
+        let found = chains.iter().zip(as_keys(wanted)?);
         let found = found.map(|(chain, wanted)| wanted.is_some_and(|wanted| chain.contains(&wanted)));
         let found: UInt8Array = found.map(|found| Some(u8::from(found))).collect();
         let nulls = NullBuffer::union(key.logical_nulls().as_ref(), wanted.logical_nulls().as_ref());
@@ -69,12 +69,12 @@ impl AsksRows for Below {
 
     fn values(&self, lookup: &Lookup, given: &[ArrayRef], _: &ColumnType) -> Result<ArrayRef> {
         let [key, level] = given else { return internal_err!("{} of {} values", self.name(), given.len()) };
-        let level = keys(level)?.iter().next().flatten().unwrap_or_default();
-        lists(below(lookup, keys(key)?, level)?)
+        let level = as_keys(level)?.iter().next().flatten().unwrap_or_default();
+        lists(below(lookup, as_keys(key)?, level)?)
     }
 }
 
-fn keys(array: &ArrayRef) -> Result<&UInt64Array> {
+fn as_keys(array: &ArrayRef) -> Result<&UInt64Array> {
     match array.as_primitive_opt::<UInt64Type>() {
         Some(keys) => Ok(keys),
         None => internal_err!("keys of a hierarchy are laid out as {}", array.data_type()),
@@ -90,7 +90,7 @@ fn above(lookup: &Lookup, keys: &UInt64Array, none: &UInt64Array) -> Result<Vec<
         granted.push(reserve("of a hierarchy", keys.len() * KEY_BYTES).map_err(external)?);
         let asked: ArrayRef = Arc::new(UInt64Array::from(ends.clone()));
         let (places, parents) = lookup.places_of(&[asked])?;
-        let parents = self::keys(&parents)?;
+        let parents = as_keys(&parents)?;
         for (row, end) in ends.iter_mut().enumerate() {
             let Some(key) = end.take() else { continue };
             if places.is_null(row) {
@@ -129,7 +129,7 @@ fn below(lookup: &Lookup, keys: &UInt64Array, level: u64) -> Result<Vec<Vec<u64>
         let mut next = Vec::new();
         for (at, (row, _)) in edge.iter().enumerate().filter(|(at, _)| places.is_valid(*at)) {
             let of_key = children.value(at);
-            for child in self::keys(&of_key)?.iter().flatten() {
+            for child in as_keys(&of_key)?.iter().flatten() {
                 if seen[*row].insert(child) {
                     next.push((*row, child));
                     if level == 0 || level == depth {
