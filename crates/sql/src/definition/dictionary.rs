@@ -54,7 +54,11 @@ pub(crate) fn write(page: &mut Page, dictionary: &Dictionary) {
     page.line();
     let arguments: Vec<String> =
         dictionary.layout.arguments.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    page.push(&format!("LAYOUT({}({}))", dictionary.layout.kind.word(), arguments.join(" ")));
+    let word = dictionary.layout.kind.word();
+    page.push(&match dictionary.layout.has_parentheses {
+        true => format!("LAYOUT({word}({}))", arguments.join(" ")),
+        false => format!("LAYOUT({word})"),
+    });
     if let Some((from, to)) = &dictionary.range {
         page.line();
         page.push(&format!("RANGE(MIN {} MAX {})", quote_name(from), quote_name(to)));
@@ -77,6 +81,7 @@ fn attribute_text(attribute: &DictionaryAttribute) -> String {
     }
     let flags = [
         (attribute.is_hierarchical, " HIERARCHICAL"),
+        (attribute.is_bidirectional, " BIDIRECTIONAL"),
         (attribute.is_injective, " INJECTIVE"),
         (attribute.is_object_id, " IS_OBJECT_ID"),
     ];
@@ -87,6 +92,7 @@ fn attribute_text(attribute: &DictionaryAttribute) -> String {
 fn source_text(source: &DictionarySource) -> String {
     let parameter = |(name, value): &(String, SourceValue)| match value {
         SourceValue::Text(text) => format!("{name} {}", quote_text(text)),
+        SourceValue::Name(word) => format!("{name} {}", quote_name(word)),
         SourceValue::Number(number) => format!("{name} {number}"),
         SourceValue::CurrentDatabase => format!("{name} currentDatabase()"),
     };
@@ -108,15 +114,21 @@ impl Dictionary {
     pub fn parameter(&self, wanted: &str) -> Option<&str> {
         let found = self.source.parameters().iter().find(|(name, _)| name == wanted);
         match found.map(|(_, value)| value) {
-            Some(SourceValue::Text(text)) => Some(text),
+            Some(SourceValue::Text(text) | SourceValue::Name(text)) => Some(text),
             _ => None,
         }
+    }
+
+    /// The database that its source names; an empty one is none.
+    pub fn source_database(&self) -> Option<&str> {
+        let found = self.parameter("DB").or_else(|| self.parameter("DATABASE"));
+        found.filter(|database| !database.is_empty())
     }
 
     /// Texts of its source, and of expressions that it is asked for.
     pub fn source_texts(&self) -> impl Iterator<Item = &str> {
         let texts = self.source.parameters().iter().filter_map(|(_, value)| match value {
-            SourceValue::Text(text) => Some(text.as_str()),
+            SourceValue::Text(text) | SourceValue::Name(text) => Some(text.as_str()),
             _ => None,
         });
         texts.chain(self.attributes.iter().filter_map(|attribute| attribute.expression.as_deref()))

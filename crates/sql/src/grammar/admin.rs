@@ -447,7 +447,9 @@ fn rename(head: &mut Head<'_>) -> Result<Statement> {
 }
 
 fn exchange(head: &mut Head<'_>) -> Result<Statement> {
-    head.expect_word("TABLES")?;
+    if !head.word("DICTIONARIES") {
+        head.expect_word("TABLES")?;
+    }
     let first = head.table_name()?;
     head.expect_word("AND")?;
     let second = head.table_name()?;

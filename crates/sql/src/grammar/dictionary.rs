@@ -122,7 +122,8 @@ fn key_names(head: &mut Head<'_>) -> Result<Vec<String>> {
 fn attributes(head: &mut Head<'_>) -> Result<Vec<DictionaryAttribute>> {
     head.expect_symbol(&Token::LParen)?;
     let mut attributes = vec![attribute(head)?];
-    while head.symbol(&Token::Comma) {
+    // A comma may stand behind the last one.
+    while head.symbol(&Token::Comma) && *head.token() != Token::RParen {
         attributes.push(attribute(head)?);
     }
     head.expect_symbol(&Token::RParen)?;
@@ -141,6 +142,7 @@ fn attribute(head: &mut Head<'_>) -> Result<DictionaryAttribute> {
         default: None,
         expression: None,
         is_hierarchical: false,
+        is_bidirectional: false,
         is_injective: false,
         is_object_id: false,
     };
@@ -160,8 +162,8 @@ fn attribute(head: &mut Head<'_>) -> Result<DictionaryAttribute> {
             attribute.is_injective = true;
         } else if head.word("IS_OBJECT_ID") {
             attribute.is_object_id = true;
-        } else if head.peek_word("BIDIRECTIONAL") {
-            return Err(head.refuse("BIDIRECTIONAL of a dictionary's attribute"));
+        } else if head.word("BIDIRECTIONAL") {
+            attribute.is_bidirectional = true;
         } else {
             return Ok(attribute);
         }
@@ -210,7 +212,9 @@ fn of_clickhouse(head: &mut Head<'_>) -> Result<Vec<(String, SourceValue)>> {
         let value = source_value(head, &name)?;
         let is_empty = value == SourceValue::Text(String::new());
         let is_one_of = |known: &[&str]| match &value {
-            SourceValue::Text(text) | SourceValue::Number(text) => known.contains(&text.as_str()),
+            SourceValue::Text(text) | SourceValue::Name(text) | SourceValue::Number(text) => {
+                known.contains(&text.as_str())
+            }
             SourceValue::CurrentDatabase => false,
         };
         let refused = match name.as_str() {
@@ -218,7 +222,7 @@ fn of_clickhouse(head: &mut Head<'_>) -> Result<Vec<(String, SourceValue)>> {
             "PORT" => !is_one_of(&["9000"]),
             "PASSWORD" => !is_empty,
             "SECURE" => !is_one_of(&["0"]),
-            "USER" | "TABLE" | "DB" | "QUERY" | "WHERE" => false,
+            "USER" | "TABLE" | "DB" | "DATABASE" | "QUERY" | "WHERE" => false,
             "INVALIDATE_QUERY" => {
                 let warning = "INVALIDATE_QUERY has no effect: a dictionary is read when it is asked";
                 head.warnings.push(warning.to_owned());
@@ -270,7 +274,7 @@ fn source_value(head: &mut Head<'_>, name: &str) -> Result<SourceValue> {
             let is = |known: &str| word.value.eq_ignore_ascii_case(known);
             let value = match name {
                 "PORT" if is("tcpPort") => SourceValue::Number("9000".to_owned()),
-                "DB" if is("currentDatabase") => SourceValue::CurrentDatabase,
+                "DB" | "DATABASE" if is("currentDatabase") => SourceValue::CurrentDatabase,
                 _ => return Err(head.refuse(&format!("{} in SOURCE of a dictionary", word.value))),
             };
             head.advance();
@@ -280,7 +284,8 @@ fn source_value(head: &mut Head<'_>, name: &str) -> Result<SourceValue> {
             }
             value
         }
-        _ => return Err(head.expected_silently("a text or a number")),
+        Token::Word(word) => SourceValue::Name(word.value),
+        _ => return Err(head.expected_silently("a text, a name or a number")),
     };
     head.advance();
     Ok(value)
@@ -349,7 +354,8 @@ fn layout(head: &mut Head<'_>) -> Result<DictionaryLayout> {
         return Err(SqlError::new(ErrorCode::UNKNOWN_ELEMENT_IN_CONFIG, message));
     };
     let mut arguments = Vec::new();
-    if head.symbol(&Token::LParen) {
+    let has_parentheses = head.symbol(&Token::LParen);
+    if has_parentheses {
         while *head.token() != Token::RParen {
             let name = head.name("a parameter of the layout")?.to_uppercase();
             let value = match head.token().clone() {
@@ -363,7 +369,7 @@ fn layout(head: &mut Head<'_>) -> Result<DictionaryLayout> {
         head.expect_symbol(&Token::RParen)?;
     }
     head.expect_symbol(&Token::RParen)?;
-    Ok(DictionaryLayout { kind: *kind, arguments })
+    Ok(DictionaryLayout { kind: *kind, arguments, has_parentheses })
 }
 
 /// They are about how others read sources: kept, and shown.

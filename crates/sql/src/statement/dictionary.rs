@@ -40,6 +40,8 @@ pub struct DictionaryAttribute {
     /// What the source is asked for in its place.
     pub expression: Option<String>,
     pub is_hierarchical: bool,
+    /// Of one that is: keys below others are asked for.
+    pub is_bidirectional: bool,
     pub is_injective: bool,
     pub is_object_id: bool,
 }
@@ -82,6 +84,8 @@ impl DictionarySource {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SourceValue {
     Text(String),
+    /// Without quotes.
+    Name(String),
     Number(String),
     /// `currentDatabase()`, until it is known.
     CurrentDatabase,
@@ -92,6 +96,8 @@ pub enum SourceValue {
 pub struct DictionaryLayout {
     pub kind: LayoutKind,
     pub arguments: Vec<(String, String)>,
+    /// `FLAT()`, not `FLAT`.
+    pub has_parentheses: bool,
 }
 
 /// ClickHouse's layouts, as far as they are there. Those that look for a whole key find the same rows, but of several of one key.

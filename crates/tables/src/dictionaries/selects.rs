@@ -22,7 +22,9 @@ pub fn shown_source(dictionary: &Dictionary, database: &str) -> String {
         (DictionarySource::Null, _) => "Null".to_owned(),
         (DictionarySource::File(_), _) => format!("File: {}, {}", parameter("PATH"), parameter("FORMAT")),
         (DictionarySource::Http(_), _) => parameter("URL").to_owned(),
-        (_, Some(table)) => format!("ClickHouse: {}.{table}", dictionary.parameter("DB").unwrap_or(database)),
+        (_, Some(table)) => {
+            format!("ClickHouse: {}.{table}", dictionary.source_database().unwrap_or(database))
+        }
         _ => format!("ClickHouse: {}", parameter("QUERY")),
     }
 }
@@ -200,7 +202,7 @@ fn source_select(dictionary: &Dictionary, database: &str) -> Result<String> {
         let empty: Vec<String> = dictionary.attributes.iter().map(empty).collect();
         return Ok(format!("SELECT {} WHERE 0", empty.join(", ")));
     };
-    let database = dictionary.parameter("DB").filter(|database| !database.is_empty()).unwrap_or(database);
+    let database = dictionary.source_database().unwrap_or(database);
     let from = format!("{}.{}", always_quote_name(database), always_quote_name(table));
     let select = format!("SELECT {} FROM {from}", asked.join(", "));
     Ok(match dictionary.parameter("WHERE") {
@@ -227,7 +229,7 @@ fn outside(dictionary: &Dictionary, function: &str, place: &str, format: &str) -
 
 /// The columns of a query are found by their names; where not all are there, by their places.
 fn of_query(dictionary: &Dictionary, query: &str, database: &str) -> Result<String> {
-    let database = dictionary.parameter("DB").filter(|database| !database.is_empty()).unwrap_or(database);
+    let database = dictionary.source_database().unwrap_or(database);
     let mut query = sql::qualified(&parse_query(query)?, database);
     let attributes: Vec<String> =
         dictionary.attributes.iter().map(|attribute| always_quote_name(&attribute.name)).collect();

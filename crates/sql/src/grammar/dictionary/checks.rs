@@ -4,7 +4,7 @@
 
 use model::{ColumnType, ErrorCode};
 
-use crate::statement::dictionary::{Dictionary, DictionarySource, LayoutKind};
+use crate::statement::dictionary::{Dictionary, DictionaryAttribute, DictionarySource, LayoutKind};
 use lexer::error::{Result, SqlError};
 
 /// The error of a definition that cannot be.
@@ -84,6 +84,10 @@ fn check_range(dictionary: &Dictionary) -> Result<()> {
 }
 
 fn check_hierarchy(dictionary: &Dictionary) -> Result<()> {
+    let is_wrong = |attribute: &DictionaryAttribute| attribute.is_bidirectional && !attribute.is_hierarchical;
+    if dictionary.attributes.iter().any(is_wrong) {
+        return Err(SqlError::bad_arguments("BIDIRECTIONAL can only be applied to hierarchical attributes"));
+    }
     let parents = dictionary.attributes.iter().filter(|attribute| attribute.is_hierarchical);
     match parents.collect::<Vec<_>>().as_slice() {
         [] => Ok(()),
