@@ -38,7 +38,7 @@ pub use lookup::refused::of_function;
 pub use reading::is_query;
 pub use scalar::dict_get::{
     AskedDictionaries, AskedDictionary, DICT_DESCENDANTS, DICT_GET, DICT_GET_OR_NULL, DICT_HAS,
-    DICT_HIERARCHY, DICT_IS_IN, DictionaryKey, DictionaryRows, functions_of_dictionaries,
+    DICT_HIERARCHY, DICT_IS_IN, DICT_KEYS, DictionaryKey, DictionaryRows, functions_of_dictionaries,
 };
 pub use scalar::dict_names::{TYPED, asks_dictionary};
 pub use scalar::join_get::{AskedTable, AskedTables, functions_over};

@@ -17,7 +17,7 @@ use model::{ColumnType, ErrorCode};
 
 use super::adapter::{CAST, call as call_of};
 use super::found_in::{Find, FoundIn, Wanted};
-use super::hierarchy::{Above, Below, IsBelow};
+use super::hierarchy::{Above, Below, IsBelow, KeysOf};
 use super::lookup::Lookup;
 use super::over_rows::{AsksTables, Waiting, over_rows, waiting};
 use aggregates::typing::{external, literal_of, type_of};
@@ -32,8 +32,10 @@ pub const DICT_HAS: &str = "_dict_has";
 pub const DICT_HIERARCHY: &str = "_dict_hierarchy";
 /// `_dict_is_in('db.d', 'attribute', key, key above, no parent)`.
 pub const DICT_IS_IN: &str = "_dict_is_in";
-/// `_dict_descendants('db.d', key, level)`; of level 0 those of all levels.
+/// `_dict_descendants('db.d', 'attribute', key, level)`; of level 0 those of all levels.
 pub const DICT_DESCENDANTS: &str = "_dict_descendants";
+/// `_dict_keys('db.d', 'attribute', value)`.
+pub const DICT_KEYS: &str = "_dict_keys";
 
 /// What the key of a dictionary is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,6 +57,33 @@ pub struct AskedDictionary {
     pub range: Option<(ColumnType, bool)>,
 }
 
+impl AskedDictionary {
+    fn attribute(&self, name: &str) -> Result<&ColumnType> {
+        match self.attributes.iter().find(|(known, _)| *known == *name) {
+            Some((_, column_type)) => Ok(column_type),
+            None => Err(error(ErrorCode::BAD_ARGUMENTS, format!("no such attribute '{name}'"))),
+        }
+    }
+
+    /// The type of several keys.
+    fn keys(&self) -> ColumnType {
+        ColumnType::Array(Box::new(match &self.key {
+            DictionaryKey::Simple => ColumnType::UInt64,
+            DictionaryKey::Prefix => ColumnType::String,
+            DictionaryKey::Complex(keys) => match keys.as_slice() {
+                [key] => key.clone(),
+                keys => tuple_of(keys),
+            },
+        }))
+    }
+}
+
+fn tuple_of(types: &[ColumnType]) -> ColumnType {
+    let element =
+        |column_type: &ColumnType| model::TupleElement { name: None, column_type: column_type.clone() };
+    ColumnType::Tuple(types.iter().map(element).collect())
+}
+
 /// The rows of a dictionary that a call asks for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum DictionaryRows {
@@ -62,8 +91,8 @@ pub enum DictionaryRows {
     Attribute(String),
     /// Which keys there are.
     Keys,
-    /// The keys below each key.
-    Children,
+    /// The keys by the values of an attribute, those of each value as an array.
+    KeysOf(String),
 }
 
 /// The dictionaries that a statement asks.
@@ -82,7 +111,7 @@ pub trait AskedDictionaries: fmt::Debug + Send + Sync {
 }
 
 /// The functions of a query that asks these dictionaries.
-pub fn functions_of_dictionaries(dictionaries: &Arc<dyn AskedDictionaries>) -> [Arc<ScalarUDF>; 6] {
+pub fn functions_of_dictionaries(dictionaries: &Arc<dyn AskedDictionaries>) -> [Arc<ScalarUDF>; 7] {
     [
         (DICT_GET, Ask::Of(Wanted::Value)),
         (DICT_GET_OR_NULL, Ask::Of(Wanted::OrNull)),
@@ -90,6 +119,7 @@ pub fn functions_of_dictionaries(dictionaries: &Arc<dyn AskedDictionaries>) -> [
         (DICT_HIERARCHY, Ask::Above),
         (DICT_IS_IN, Ask::IsBelow),
         (DICT_DESCENDANTS, Ask::Below),
+        (DICT_KEYS, Ask::Keys),
     ]
     .map(|(name, ask)| Waiting::function(DictGet { name, ask, dictionaries: Arc::clone(dictionaries) }))
 }
@@ -104,14 +134,16 @@ enum Ask {
     IsBelow,
     /// The keys below it.
     Below,
+    /// The keys that have a value.
+    Keys,
 }
 
 impl Ask {
-    /// The places of keys among the arguments.
+    /// The places of keys among the arguments, or of the value whose keys are asked.
     fn keys(self) -> std::ops::Range<usize> {
         match self {
-            Ask::Of(Wanted::Has) | Ask::Below => 1..2,
-            Ask::Of(_) | Ask::Above => 2..3,
+            Ask::Of(Wanted::Has) => 1..2,
+            Ask::Of(_) | Ask::Above | Ask::Below | Ask::Keys => 2..3,
             Ask::IsBelow => 2..4,
         }
     }
@@ -151,24 +183,20 @@ impl DictGet {
         let dictionary = self.dictionaries.dictionary(&name)?;
         let (rows, value) = match self.ask {
             Ask::Of(Wanted::Has) => (DictionaryRows::Keys, ColumnType::UInt8),
-            Ask::Below => (DictionaryRows::Children, ColumnType::Array(Box::new(ColumnType::UInt64))),
-            Ask::Of(Wanted::Value | Wanted::OrNull) | Ask::Above | Ask::IsBelow => {
+            _ => {
                 let attribute = text(constants.get(1).copied().flatten())?;
-                let found = dictionary.attributes.iter().find(|(known, _)| *known == attribute);
-                let Some((_, value)) = found else {
-                    return Err(error(ErrorCode::BAD_ARGUMENTS, format!("no such attribute '{attribute}'")));
-                };
-                let value = match self.ask {
-                    Ask::Above => ColumnType::Array(Box::new(ColumnType::UInt64)),
-                    Ask::IsBelow => ColumnType::UInt8,
-                    _ => value.clone(),
-                };
-                (DictionaryRows::Attribute(attribute), value)
+                let value = dictionary.attribute(&attribute)?.clone();
+                match self.ask {
+                    Ask::Of(_) => (DictionaryRows::Attribute(attribute), value),
+                    Ask::Above => (DictionaryRows::Attribute(attribute), dictionary.keys()),
+                    Ask::IsBelow => (DictionaryRows::Attribute(attribute), ColumnType::UInt8),
+                    Ask::Below | Ask::Keys => (DictionaryRows::KeysOf(attribute), dictionary.keys()),
+                }
             }
         };
         let is_null = match (&dictionary.key, self.ask) {
-            // A NULL among them is asked about as 0.
-            (_, Ask::Above | Ask::Below) | (DictionaryKey::Complex(_), _) => false,
+            // A NULL among them is asked about as 0, and no key has a value that is NULL.
+            (_, Ask::Above | Ask::Below | Ask::Keys) | (DictionaryKey::Complex(_), _) => false,
             (DictionaryKey::Simple | DictionaryKey::Prefix, _) => keys.iter().any(ColumnType::is_nullable),
         };
         let result = match value {
@@ -196,7 +224,12 @@ pub(crate) fn found_in(call: &ScalarCall, schema: &DFSchema) -> Result<Option<Ex
     let asked = function.asked(&constants, &types)?;
     let mut given = Vec::with_capacity(call.args.len());
     for (key, found) in keys.iter().zip(&types) {
-        given.push(as_key(&asked, key, found)?);
+        given.push(match (&asked.rows, function.ask) {
+            (DictionaryRows::KeysOf(attribute), Ask::Keys) => {
+                cast("accurateCastOrNull", key.clone(), asked.dictionary.attribute(attribute)?.value_type())?
+            }
+            _ => as_key(&asked, key, found)?,
+        });
     }
     let mut rest = call.args.get(keys_at.end..).unwrap_or_default().iter();
     let (key, is_of_value) = (&asked.dictionary.key, matches!(function.ask, Ask::Of(_)));
@@ -217,6 +250,7 @@ pub(crate) fn found_in(call: &ScalarCall, schema: &DFSchema) -> Result<Option<Ex
         Ask::Above => over_rows(Above, rows, asked.result, given),
         Ask::IsBelow => over_rows(IsBelow, rows, asked.result, given),
         Ask::Below => over_rows(Below, rows, asked.result, given),
+        Ask::Keys => over_rows(KeysOf, rows, asked.result, given),
     }))
 }
 
@@ -251,11 +285,7 @@ fn complex_key(asked: &Asked, keys: &[ColumnType], found: &ColumnType) -> Result
     };
     match (tuple, keys) {
         (None, [key]) => Ok(key.clone()),
-        (Some(elements), keys) if elements.len() == keys.len() => {
-            let elements =
-                keys.iter().map(|key| model::TupleElement { name: None, column_type: key.clone() });
-            Ok(ColumnType::Tuple(elements.collect()))
-        }
+        (Some(elements), keys) if elements.len() == keys.len() => Ok(tuple_of(keys)),
         (Some(_), _) => {
             let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
             let message = format!(

@@ -58,6 +58,11 @@ static FUNCTIONS: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
             "1 if the key is there, 0 otherwise.",
             "dictHas('products', toUInt64(1))",
         ),
+        outside("dictGetKeys", 3).doc(
+            "dictGetKeys('dictionary', 'attribute', value)",
+            "The keys whose attribute has the value, in ascending order; keys of several columns are tuples.",
+            "dictGetKeys('products', 'name', 'apple')",
+        ),
         outside("dictGetHierarchy", 2).doc(
             "dictGetHierarchy('dictionary', key)",
             "The key, and those above it, by the attribute that is HIERARCHICAL; empty if the key is not there.",

@@ -1,4 +1,4 @@
-//! What stands above and below the keys of a dictionary, one of whose attributes names the key above.
+//! What stands above and below the keys of a dictionary, one of whose attributes names the key above; and the keys that have a value.
 //!
 //! Invariant: a key stands in an answer once, so that a circle ends where it began. Must not know: how a dictionary is read, and
 //! what its calls are named.
@@ -32,6 +32,20 @@ pub(super) struct IsBelow;
 /// `_descendants(rows are there, key, level)`: those below a key, of one level, or of all if that is 0.
 #[derive(Debug)]
 pub(super) struct Below;
+
+/// `_keys_of(rows are there, value)`: the keys that have a value.
+#[derive(Debug)]
+pub(super) struct KeysOf;
+
+impl AsksRows for KeysOf {
+    fn name(&self) -> &'static str {
+        "_keys_of"
+    }
+
+    fn values(&self, lookup: &Lookup, given: &[ArrayRef], _: &ColumnType) -> Result<ArrayRef> {
+        lookup.values_of(given)
+    }
+}
 
 impl AsksRows for Above {
     fn name(&self) -> &'static str {

@@ -21,14 +21,14 @@ use planner::{AskedDictionaries, AskedDictionary, DictionaryKey, DictionaryRows,
 use sql::statement::dictionary::{Dictionary, DictionaryAttribute, LayoutKind};
 
 use super::calls::{KnownDictionary, names_asked, with_dictionaries};
-use super::selects::{children_text, rows_text};
+use super::selects::{keys_text, keys_type, rows_text};
 
-/// A dictionary, and the plan of a SELECT of its rows: keys, attributes, and a mark that the row is there; and that of the keys
-/// below each key, if they are asked.
+/// A dictionary, and the plan of a SELECT of its rows: keys, attributes, and a mark that the row is there; and those of the
+/// keys by the values of attributes of which they are asked.
 struct ReadDictionary {
     dictionary: Dictionary,
     rows: LogicalPlan,
-    children: Option<LogicalPlan>,
+    keys_of: BTreeMap<String, LogicalPlan>,
 }
 
 /// A dictionary by a name as it is written.
@@ -52,27 +52,40 @@ pub async fn read_for<R: Future<Output = std::result::Result<LogicalPlan, Error>
         let Some(names) = names_asked(query) else { continue };
         let has_column = names_of(query, columns, current_database);
         with_dictionaries(query, named, &|name| has_column.contains(name))?;
-        for (name, asks_children) in names {
+        for (name, attributes) in names {
             let KnownDictionary { full_name, database, dictionary } = named(&name)?;
-            let known = read.get(&full_name);
-            if known.is_some_and(|known| known.children.is_some() || !asks_children) {
-                continue;
+            let mut known = read
+                .remove(&full_name)
+                .map_or((None, BTreeMap::new()), |known| (Some(known.rows), known.keys_of));
+            let mut texts = Vec::with_capacity(1 + attributes.len());
+            if known.0.is_none() {
+                texts.push((None, rows_text(&dictionary, &database)?));
             }
-            let context = format!("while reading dictionary {full_name}");
-            let mut texts = vec![rows_text(&dictionary, &database)?];
-            if let Some(parent) = dictionary.parent().filter(|_| asks_children) {
-                texts.push(children_text(&dictionary, parent, &database)?);
+            for attribute in attributes {
+                let found = match attribute {
+                    None => dictionary.parent(),
+                    Some(name) => dictionary.values().find(|value| value.name == name),
+                };
+                if let Some(attribute) = found.filter(|attribute| !known.1.contains_key(&attribute.name)) {
+                    let text = keys_text(&dictionary, attribute, &database)?;
+                    texts.push((Some(attribute.name.clone()), text));
+                }
             }
-            let mut plans = Vec::with_capacity(texts.len());
-            for text in texts {
+            for (attribute, text) in texts {
                 let rows = sql::Query::from(Box::new(sql::parse_query(&text)?));
+                let context = format!("while reading dictionary {full_name}");
                 let planned = plan(full_name.clone(), rows).await;
-                plans.push(planned.map_err(|error| error.in_context(&context))?);
+                let planned = planned.map_err(|error| error.in_context(&context))?;
+                match attribute {
+                    None => known.0 = Some(planned),
+                    Some(attribute) => {
+                        known.1.insert(attribute, planned);
+                    }
+                }
             }
-            let mut plans = plans.into_iter();
-            let Some(rows) = plans.next() else { continue };
-            let children = plans.next();
-            read.insert(full_name, ReadDictionary { dictionary, rows, children });
+            if let (Some(rows), keys_of) = known {
+                read.insert(full_name, ReadDictionary { dictionary, rows, keys_of });
+            }
         }
     }
     Ok((!read.is_empty()).then(|| DictionariesOfStatement::over(read)))
@@ -167,11 +180,11 @@ impl AskedDictionaries for DictionariesOfStatement {
         let dictionary = &read.dictionary;
         let (columns, missing) = columns_of(dictionary, wanted);
         let rows = match wanted {
-            DictionaryRows::Children => read.children.as_ref(),
+            DictionaryRows::KeysOf(attribute) => read.keys_of.get(attribute),
             DictionaryRows::Attribute(_) | DictionaryRows::Keys => Some(&read.rows),
         };
         let Some(rows) = rows else {
-            let message = format!("the keys below those of dictionary {name} were not read");
+            let message = format!("the keys of dictionary {name} were not read");
             return Err(into_datafusion(Error::internal(message)));
         };
         let table: Arc<dyn TableProvider> = Arc::new(ViewTable::new(rows.clone(), None));
@@ -181,7 +194,7 @@ impl AskedDictionaries for DictionariesOfStatement {
         let of = match wanted {
             DictionaryRows::Attribute(attribute) => format!("dictGet({name}, {attribute})"),
             DictionaryRows::Keys => format!("dictHas({name})"),
-            DictionaryRows::Children => format!("dictGetChildren({name})"),
+            DictionaryRows::KeysOf(attribute) => format!("dictGetKeys({name}, {attribute})"),
         };
         let scanned = TableReference::bare(of);
         let plan = LogicalPlanBuilder::scan(scanned, provider_as_source(Arc::new(rows)), None)?.build()?;
@@ -198,7 +211,7 @@ fn columns_of(dictionary: &Dictionary, wanted: &DictionaryRows) -> (Vec<usize>, 
         _ => dictionary.keys().len(),
     };
     let (value_at, value) = match wanted {
-        DictionaryRows::Children => return (vec![0, 1], ColumnType::Array(Box::new(ColumnType::UInt64))),
+        DictionaryRows::KeysOf(_) => return (vec![0, 1], keys_type(dictionary)),
         // Behind keys and attributes stands the mark.
         DictionaryRows::Keys => (dictionary.values().count(), ColumnType::UInt8),
         DictionaryRows::Attribute(name) => {

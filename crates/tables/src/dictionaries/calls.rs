@@ -4,7 +4,7 @@
 //! dictionary with ranges a point stands behind the key. Invariant: a
 //! call that is not understood is an error with ClickHouse's code, never left. Must not know: how a dictionary is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, RangeInclusive};
 
 use boundary::error::{Error, ErrorKind};
@@ -13,11 +13,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 use model::ErrorCode;
 use planner::{
-    DICT_DESCENDANTS, DICT_GET, DICT_GET_OR_NULL, DICT_HAS, DICT_HIERARCHY, DICT_IS_IN, TYPED,
+    DICT_DESCENDANTS, DICT_GET, DICT_GET_OR_NULL, DICT_HAS, DICT_HIERARCHY, DICT_IS_IN, DICT_KEYS, TYPED,
     asks_dictionary,
 };
 use sql::dialect::{call, name_of, number, plain_args, text, text_of};
-use sql::statement::dictionary::{Dictionary, DictionaryAttribute};
+use sql::statement::dictionary::{Dictionary, DictionaryAttribute, LayoutKind};
 
 /// A dictionary under its name in full.
 pub struct KnownDictionary {
@@ -30,20 +30,31 @@ pub struct KnownDictionary {
 /// What finds a dictionary by the name that a call gives.
 type Find<'a> = &'a dyn Fn(&str) -> Result<KnownDictionary, Error>;
 
-/// The names that calls of a query give, as they are written, each with whether it is asked for what is below keys. `None` if
-/// there are no calls.
-pub(super) fn names_asked(query: &Query) -> Option<BTreeMap<String, bool>> {
-    let mut names: Option<BTreeMap<String, bool>> = None;
+/// The names that calls of a query give, as they are written, each with the attributes of whose values keys are asked; `None` is
+/// the one that names the key above.
+type NamesAsked = BTreeMap<String, BTreeSet<Option<String>>>;
+
+/// What the calls of a query name; `None` if there are none.
+pub(super) fn names_asked(query: &Query) -> Option<NamesAsked> {
+    let mut names: Option<NamesAsked> = None;
     // It never breaks off.
     let _ = visit_expressions(query, |expr| {
         let Expr::Function(function) = expr else { return ControlFlow::<()>::Continue(()) };
         let function_name = name_of(function);
         if asks_dictionary(&function_name) {
             let names = names.get_or_insert_default();
-            if let Some(name) = plain_args(function).first().and_then(text_of) {
-                let asks_children =
-                    ["dictGetChildren", "dictGetDescendants"].contains(&function_name.as_str());
-                *names.entry(name.to_owned()).or_default() |= asks_children;
+            let args = plain_args(function);
+            if let Some(name) = args.first().and_then(text_of) {
+                let attributes = names.entry(name.to_owned()).or_default();
+                match function_name.as_str() {
+                    "dictGetChildren" | "dictGetDescendants" => {
+                        attributes.insert(None);
+                    }
+                    "dictGetKeys" => {
+                        attributes.extend(args.get(1).and_then(text_of).map(|name| Some(name.to_owned())))
+                    }
+                    _ => {}
+                }
             }
         }
         ControlFlow::Continue(())
@@ -97,6 +108,9 @@ fn written(
         known.map_err(|error| if is_column(dictionary) { no_constant(name, &args) } else { error })?;
     if let Some(asked) = of_hierarchy(name, &args, &known)? {
         return Ok(asked);
+    }
+    if name == "dictGetKeys" {
+        return of_value(&args, &known);
     }
     let is_or_default = name.ends_with("OrDefault");
     // Where the key is, and behind it a point if there are ranges.
@@ -174,7 +188,8 @@ fn no_constant(name: &str, args: &[Expr]) -> Error {
     }
     // Those that have to know the type of what they give.
     let are_typed = ["dictGet", "dictGetOrDefault", "dictGetOrNull", "dictGetHierarchy"];
-    let are_typed = are_typed.contains(&name) || ["dictGetChildren", "dictGetDescendants"].contains(&name);
+    let are_typed =
+        are_typed.contains(&name) || ["dictGetChildren", "dictGetDescendants", "dictGetKeys"].contains(&name);
     match are_typed {
         true => {
             let message =
@@ -218,13 +233,34 @@ fn of_hierarchy(name: &str, args: &[Expr], known: &KnownDictionary) -> Result<Op
             }
         };
         let level = call("_CAST", vec![level, text("UInt64")]);
-        return Ok(Some(call(DICT_DESCENDANTS, vec![full_name, args[1].clone(), level])));
+        let parent = text(parent.name.as_str());
+        return Ok(Some(call(DICT_DESCENDANTS, vec![full_name, parent, args[1].clone(), level])));
     }
     let asks = if name == "dictIsIn" { DICT_IS_IN } else { DICT_HIERARCHY };
     let none = call("_CAST", vec![default_of(parent)?, text(parent.column_type.to_string())]);
     let mut asked = vec![full_name, text(parent.name.as_str())];
     asked.extend_from_slice(&args[1..]);
     Ok(Some(asking(asks, asked, &[none])))
+}
+
+/// A call that asks which keys have a value.
+fn of_value(args: &[Expr], known: &KnownDictionary) -> Result<Expr, Error> {
+    check_count("dictGetKeys", args, 3..=3)?;
+    let Some(attribute) = text_of(&args[1]) else {
+        let message = "illegal type of second argument of function dictGetKeys, expected a const string";
+        return Err(bad(ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT, message.to_owned()));
+    };
+    if !known.dictionary.values().any(|value| value.name == attribute) {
+        let message = format!("dictionary has no attribute '{attribute}'");
+        return Err(bad(ErrorCode::ILLEGAL_COLUMN, message));
+    }
+    let kind = known.dictionary.layout.kind;
+    if kind.has_ranges() || kind == LayoutKind::IpTrie {
+        let message =
+            format!("function dictGetKeys of a dictionary of layout {} is not supported", kind.word());
+        return Err(bad(ErrorCode::NOT_IMPLEMENTED, message));
+    }
+    Ok(call(DICT_KEYS, vec![text(known.full_name.as_str()), args[1].clone(), args[2].clone()]))
 }
 
 fn is_unsigned(expr: &Expr) -> bool {

@@ -3,7 +3,7 @@
 //! Invariant: a column of the source has the type that the dictionary says. Must not know: whether its source is there.
 
 use datafusion::sql::sqlparser::ast;
-use model::{ColumnType, ErrorCode};
+use model::{ColumnType, ErrorCode, TupleElement};
 use sql::escape::{always_quote_name, quote_text};
 use sql::reader::head::ident;
 use sql::statement::dictionary::{Dictionary, DictionaryAttribute, DictionarySource, LayoutKind};
@@ -57,22 +57,42 @@ pub(super) fn rows_text(dictionary: &Dictionary, database: &str) -> Result<Strin
     Ok(format!("SELECT {keys}, {} FROM ({rows}) GROUP BY {keys}", values.join(", ")))
 }
 
-/// A SELECT of the keys right below each key.
+/// A SELECT of the keys by the values of an attribute. No key has a NULL, or what is equal to nothing.
 ///
 /// # Errors
 /// As [`rows_text`].
-pub(super) fn children_text(
+pub(super) fn keys_text(
     dictionary: &Dictionary,
-    parent: &DictionaryAttribute,
+    attribute: &DictionaryAttribute,
     database: &str,
 ) -> Result<String> {
     let rows = select_text(dictionary, database)?;
-    let parent = always_quote_name(&parent.name);
+    let of = quote_text(&attribute.column_type.value_type().to_string());
+    let attribute = always_quote_name(&attribute.name);
     let keys: Vec<String> = dictionary.keys().iter().map(|(key, _)| always_quote_name(&key.name)).collect();
-    let children = format!("_CAST(arraySort(groupArray({})), 'Array(UInt64)') AS _children", keys.join(", "));
+    let key = match keys.as_slice() {
+        [key] => key.clone(),
+        keys => format!("tuple({})", keys.join(", ")),
+    };
+    let types = quote_text(&keys_type(dictionary).to_string());
+    let keys = format!("_CAST(arraySort(groupArray({key})), {types}) AS _keys");
     Ok(format!(
-        "SELECT _CAST({parent}, 'UInt64') AS _parent, {children} FROM ({rows}) WHERE isNotNull({parent}) GROUP BY _parent"
+        "SELECT _CAST(assumeNotNull({attribute}), {of}) AS _value, {keys} FROM ({rows}) WHERE {attribute} = {attribute} GROUP BY _value"
     ))
+}
+
+/// The type of several keys of a dictionary.
+pub(super) fn keys_type(dictionary: &Dictionary) -> ColumnType {
+    let mut keys: Vec<ColumnType> =
+        dictionary.keys().into_iter().map(|(_, column_type)| column_type).collect();
+    ColumnType::Array(Box::new(match keys.pop() {
+        Some(key) if keys.is_empty() => key,
+        last => {
+            keys.extend(last);
+            let element = |column_type: ColumnType| TupleElement { name: None, column_type };
+            ColumnType::Tuple(keys.into_iter().map(element).collect())
+        }
+    }))
 }
 
 /// A SELECT of all rows of the source: keys, bounds of ranges, attributes, and [`IS_THERE`].
