@@ -338,7 +338,7 @@ fn as_point(name: &str, point: &Expr, found: &ColumnType, range: &ColumnType) ->
             format!("illegal type {found} of the point that ranges of dictionary {name} are asked for");
         return Err(error(ErrorCode::ILLEGAL_COLUMN, message));
     }
-    if found == range { Ok(point.clone()) } else { cast(CAST, point.clone(), range) }
+    if found == range { Ok(point.clone()) } else { cast("accurateCast", point.clone(), range) }
 }
 
 impl AsksTables for DictGet {
