@@ -13,4 +13,5 @@ pub use crate::scalar::dict_names::asks_dictionary;
 pub use crate::scalar::join_get::asks_table;
 pub use crate::scalar::lambda::{BODY, planned_name};
 pub use crate::scalar::prewhere::{PREWHERE, PREWHERE_IF_FINAL};
+pub use crate::scalar::settled::SETTLED;
 pub use crate::scalar::widened::WIDENED;

@@ -2,6 +2,7 @@
 //!
 //! Keys show the default of their type there, as in ClickHouse. And HAVING where there are no groups.
 
+use planner::words::SETTLED;
 use sql::dialect::call;
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
@@ -127,8 +128,8 @@ fn of_passing_groups(select: &Select, keys: &[Expr]) -> Result<Expr> {
         [key] => key.clone(),
         several => call("tuple", several.to_vec()),
     };
-    // A group of NULL is a group, and NULL is in no set.
-    let text = call("toString", vec![call("tuple", vec![key])]);
+    // A group of NULL is a group, and NULL is in no set. The key of a group of zeros has no sign, which rows of it may have.
+    let text = call("toString", vec![call(SETTLED, vec![call("tuple", vec![key])])]);
     groups.projection = vec![SelectItem::ExprWithAlias { expr: text.clone(), alias: ident("group") }];
     groups.distinct = None;
     let mut subquery = sql::parse_query("SELECT 1")?;

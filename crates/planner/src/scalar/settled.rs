@@ -17,7 +17,8 @@ use model::ColumnType;
 
 use super::call_name::call_name;
 
-const SETTLED: &str = "_settled";
+/// Its name, for queries that the rewrite makes.
+pub const SETTLED: &str = "_settled";
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Settled(Signature);
