@@ -212,6 +212,7 @@ impl AggregateUDFImpl for Quantile {
         }
         Ok(Box::new(Sample {
             values: Vec::new(),
+            has_nan: false,
             seen: 0,
             sample_max: match self.pick {
                 Pick::Interpolate if !is_distinct => SAMPLE_MAX,
@@ -278,6 +279,8 @@ impl Results {
 #[derive(Debug)]
 struct Sample {
     values: Vec<f64>,
+    /// Whether there was a NaN, which a group of nothing else gives.
+    has_nan: bool,
     /// Values offered, kept or not.
     seen: u64,
     sample_max: usize,
@@ -366,7 +369,11 @@ impl Accumulator for Sample {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let Some(first) = values.first() else { return Ok(()) };
         let floats = as_floats(first)?;
-        for value in floats.as_primitive::<Float64Type>().iter().flatten().filter(|value| !value.is_nan()) {
+        for value in floats.as_primitive::<Float64Type>().iter().flatten() {
+            if value.is_nan() {
+                self.has_nan = true;
+                continue;
+            }
             let value = if self.pick == Pick::Timing { timing::kept(value) } else { Some(value) };
             value.into_iter().for_each(|value| self.offer(value));
         }
@@ -380,7 +387,7 @@ impl Accumulator for Sample {
         }
         let levels = self.results.levels.iter();
         let picked: Vec<f64> = levels.map(|level| self.at(&self.values, *level)).collect();
-        self.results.of_floats(picked, self.values.is_empty())
+        self.results.of_floats(picked, self.values.is_empty() && !self.has_nan)
     }
 
     fn size(&self) -> usize {
@@ -388,7 +395,11 @@ impl Accumulator for Sample {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let values: ArrayRef = Arc::new(Float64Array::from(std::mem::take(&mut self.values)));
+        let mut values = std::mem::take(&mut self.values);
+        if values.is_empty() && self.has_nan {
+            values.push(f64::NAN);
+        }
+        let values: ArrayRef = Arc::new(Float64Array::from(values));
         let field = Arc::new(Field::new_list_field(DataType::Float64, true));
         let list = ListArray::try_new(field, OffsetBuffer::from_lengths([values.len()]), values, None)?;
         Ok(vec![ScalarValue::List(Arc::new(list)), ScalarValue::UInt64(Some(self.seen))])
@@ -401,7 +412,10 @@ impl Accumulator for Sample {
             let Some(list) = list else { continue };
             let before = self.seen;
             for value in list.as_primitive::<Float64Type>().values() {
-                self.offer(*value);
+                match value.is_nan() {
+                    true => self.has_nan = true,
+                    false => self.offer(*value),
+                }
             }
             self.seen = before + seen.value(row);
         }

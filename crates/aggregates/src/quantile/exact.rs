@@ -1,6 +1,7 @@
 //! `quantileExact` and its kin: all values of a group in their own type.
 //!
-//! Invariant: a result is one of the values, bit by bit; NULL and NaN are none. The state is the list of them.
+//! Invariant: a result is one of the values, bit by bit; NULL and NaN are none, but a group of nothing else than NaN is
+//! NaN. The state is the list of them, or of one NaN.
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Accumulator;
 use functions::allowance::reserve;
 use functions::default_array;
+use model::ColumnType;
 
 use super::{Pick, Results, index_of};
 use crate::typing::external;
@@ -26,17 +28,20 @@ pub(super) struct Values {
     data_type: DataType,
     batches: Vec<ArrayRef>,
     bytes: usize,
+    /// Whether there was a NaN, which a group of nothing else gives.
+    has_nan: bool,
     pick: Pick,
     results: Results,
 }
 
 impl Values {
     pub(super) fn new(data_type: &DataType, pick: Pick, results: Results) -> Self {
-        Self { data_type: data_type.clone(), batches: vec![], bytes: 0, pick, results }
+        Self { data_type: data_type.clone(), batches: vec![], bytes: 0, has_nan: false, pick, results }
     }
 
     fn offer(&mut self, values: &ArrayRef) -> Result<()> {
         let kept = without_missing(values)?;
+        self.has_nan |= kept.len() + values.null_count() < values.len();
         if kept.is_empty() {
             return Ok(());
         }
@@ -92,7 +97,7 @@ impl Accumulator for Values {
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let joined = self.joined()?;
         if joined.is_empty() {
-            return self.results.of_nothing();
+            return self.results.of_nothing(self.has_nan);
         }
         let _copied = reserve("an exact quantile", self.bytes).map_err(external)?;
         let order = SortOptions { descending: false, nulls_first: false };
@@ -112,7 +117,12 @@ impl Accumulator for Values {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let values = self.joined()?;
+        let values = match self.joined()? {
+            nothing if nothing.is_empty() && self.has_nan => {
+                super::from_floats(vec![f64::NAN], &self.results.element)?
+            }
+            values => values,
+        };
         let field = Arc::new(Field::new_list_field(self.data_type.clone(), true));
         let list = ListArray::try_new(field, OffsetBuffer::from_lengths([values.len()]), values, None)?;
         Ok(vec![ScalarValue::List(Arc::new(list))])
@@ -125,12 +135,11 @@ impl Accumulator for Values {
 }
 
 impl Results {
-    /// The value of no rows: NaN where it is one float, else the default of the type.
-    fn of_nothing(&self) -> Result<ScalarValue> {
+    /// The value of no rows, or of NaN only: NaN where it is one float that is not NULL, else the default of the type.
+    fn of_nothing(&self, has_nan: bool) -> Result<ScalarValue> {
         let count = self.levels.len();
-        let is_float =
-            self.element == model::ColumnType::Float32 || self.element == model::ColumnType::Float64;
-        if is_float && !self.several {
+        let is_float = matches!(self.element.value_type(), ColumnType::Float32 | ColumnType::Float64);
+        if is_float && !self.several && (has_nan || !self.element.is_nullable()) {
             return self.scalar(super::from_floats(vec![f64::NAN; count], &self.element)?);
         }
         self.scalar(default_array(&self.element, count))

@@ -17,12 +17,14 @@ use super::{Results, as_floats};
 #[derive(Debug)]
 pub(super) struct Sketch {
     digest: Digest,
+    /// Whether there was a NaN, which a group of nothing else gives.
+    has_nan: bool,
     results: Results,
 }
 
 impl Sketch {
     pub(super) fn new(results: Results) -> Self {
-        Self { digest: Digest::default(), results }
+        Self { digest: Digest::default(), has_nan: false, results }
     }
 }
 
@@ -37,14 +39,17 @@ impl Accumulator for Sketch {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let Some(first) = values.first() else { return Ok(()) };
         let floats = as_floats(first)?;
-        floats.as_primitive::<Float64Type>().iter().flatten().for_each(|v| self.digest.add(narrowed(v), 1.0));
+        for value in floats.as_primitive::<Float64Type>().iter().flatten() {
+            self.has_nan |= value.is_nan();
+            self.digest.add(narrowed(value), 1.0);
+        }
         Ok(())
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let levels = self.results.levels.iter();
         let picked: Vec<f64> = levels.map(|level| f64::from(self.digest.at(*level))).collect();
-        self.results.of_floats(picked, self.digest.is_empty())
+        self.results.of_floats(picked, self.digest.is_empty() && !self.has_nan)
     }
 
     fn size(&self) -> usize {
@@ -52,7 +57,11 @@ impl Accumulator for Sketch {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let (means, counts) = self.digest.parts();
+        let (mut means, mut counts) = self.digest.parts();
+        if means.is_empty() && self.has_nan {
+            means.push(f32::NAN);
+            counts.push(1.0);
+        }
         Ok(vec![list_of(means)?, list_of(counts)?])
     }
 
@@ -66,7 +75,10 @@ impl Accumulator for Sketch {
                 .values()
                 .iter()
                 .zip(counts.as_primitive::<Float32Type>().values());
-            both.for_each(|(mean, count)| self.digest.add(*mean, *count));
+            for (mean, count) in both {
+                self.has_nan |= mean.is_nan();
+                self.digest.add(*mean, *count);
+            }
         }
         Ok(())
     }
