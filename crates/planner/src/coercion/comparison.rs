@@ -3,6 +3,7 @@
 //! Invariant: a column keeps standing bare on its side wherever a literal can be moved to its type instead, so that
 //! pruning, hash joins and Parquet see it.
 
+mod names;
 mod tuples;
 
 use datafusion::common::tree_node::TreeNode;
@@ -154,6 +155,9 @@ pub(crate) fn compare(
     }
     if nests(&left_type) || nests(&right_type) {
         return tuples::nested((left, &left_type), op, (right, &right_type), schema, session);
+    }
+    if let Some(answer) = names::unordered((&left, &left_type), op, (&right, &right_type))? {
+        return Ok(answer);
     }
     // A constant that a float rounds is compared with all its digits.
     let (left_literal, right_literal) = (literal_of(&left), literal_of(&right));
