@@ -120,7 +120,9 @@ impl Rewriter {
             _ => list,
         };
         let (with_null, plain): (Vec<Expr>, Vec<Expr>) = list.into_iter().partition(has_null);
-        let mut tests = Vec::with_capacity(with_null.len() + 1);
+        let computed = |item: &&Expr| !matches!(expr, Expr::Tuple(_)) && is_computed(item);
+        let may_be_null: Vec<Expr> = plain.iter().filter(computed).cloned().collect();
+        let mut tests = Vec::with_capacity(with_null.len() + may_be_null.len() + 1);
         if !plain.is_empty() {
             let (expr, elements) = (Box::new(self.value(expr.clone())?), self.weight.elements);
             let list = self.values(plain)?;
@@ -129,6 +131,11 @@ impl Rewriter {
         }
         for item in with_null {
             tests.push(self.same(&expr, item)?);
+        }
+        for item in may_be_null {
+            let asked = Expr::IsNull(Box::new(nested(self.value(expr.clone())?)));
+            let item = Expr::IsNull(Box::new(nested(self.value(item)?)));
+            tests.push(nested(operation(asked, BinaryOperator::And, item)));
         }
         let or = |left, right| operation(left, BinaryOperator::Or, nested(right));
         let nothing = Expr::Value(Value::Boolean(false).into());
@@ -187,6 +194,8 @@ impl Rewriter {
         let found = nested(operation(present, BinaryOperator::And, nested(found)));
         let both = nested(operation(asked, BinaryOperator::And, nested(has_null)));
         let found = nested(operation(found, BinaryOperator::Or, both));
+        // It is never NULL, and a value says so in its type.
+        let found = if self.scope().in_where { found } else { call("assumeNotNull", vec![found]) };
         Ok(if negated { not(found) } else { found })
     }
 
@@ -215,6 +224,11 @@ impl Rewriter {
 
 fn is_null(item: &Expr) -> bool {
     matches!(item, Expr::Value(value) if value.value == Value::Null)
+}
+
+/// Whether only a row tells if an element of a list is NULL.
+fn is_computed(item: &Expr) -> bool {
+    !matches!(item, Expr::Value(_) | Expr::UnaryOp { .. } | Expr::Tuple(_) | Expr::Array(_))
 }
 
 /// Whether an element of a list is NULL or a tuple with one.

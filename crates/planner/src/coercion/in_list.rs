@@ -25,18 +25,8 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
     if column_type == ColumnType::Nothing {
         return Ok(Expr::Literal(ScalarValue::Null, None));
     }
-    // A set that is given as one array: `x IN {set:Array(UInt8)}`.
-    if let [one] = list.as_slice()
-        && !matches!(column_type.value_type(), ColumnType::Array(_))
-        && let ColumnType::Array(element) = type_of(one, schema)?
-    {
-        check_shapes(&element, &column_type, one)?;
-        let found = as_predicate(call("has", vec![one.clone(), expr.clone()])?, schema)?;
-        let found = match column_type.is_nullable() {
-            // NULL is in no array, and unknown.
-            true => unless_null(found, expr),
-            false => found,
-        };
+    let is_of_rows = list.iter().any(|item| !item.column_refs().is_empty());
+    if let Some(found) = in_one_array(&expr, &column_type, &list, schema)? {
         return Ok(if negated { Expr::Not(Box::new(found)) } else { found });
     }
     let list = match list.as_slice() {
@@ -79,15 +69,43 @@ pub(crate) fn in_list(in_list: InList, schema: &DFSchema, session: &SessionValue
         let asked = Box::new(expr.clone());
         (!literals.is_empty()).then(|| Expr::InList(InList::new(asked, literals, false)))
     };
-    let made = match made {
+    let found = match made {
+        Some(made) if is_of_rows => maybe_null(made, schema)?,
         Some(made) => made,
         None => in_nothing(expr, schema)?,
     };
-    Ok(match made {
+    Ok(match found {
         Expr::InList(list) => Expr::InList(InList { negated, ..list }),
         other if negated => Expr::Not(Box::new(other)),
         other => other,
     })
+}
+
+/// A set that is given as one array: `x IN {set:Array(UInt8)}`.
+fn in_one_array(
+    asked: &Expr,
+    column_type: &ColumnType,
+    list: &[Expr],
+    schema: &DFSchema,
+) -> Result<Option<Expr>> {
+    let [one] = list else { return Ok(None) };
+    if matches!(column_type.value_type(), ColumnType::Array(_)) {
+        return Ok(None);
+    }
+    let ColumnType::Array(element) = type_of(one, schema)? else { return Ok(None) };
+    check_shapes(&element, column_type, one)?;
+    let found = as_predicate(call("has", vec![one.clone(), asked.clone()])?, schema)?;
+    // NULL is in no array, and unknown.
+    let found = if column_type.is_nullable() { unless_null(found, asked.clone()) } else { found };
+    Ok(Some(if one.column_refs().is_empty() { found } else { maybe_null(found, schema)? }))
+}
+
+/// What is compared with values of rows may be NULL by its type, as in ClickHouse, although it never is.
+fn maybe_null(found: Expr, schema: &DFSchema) -> Result<Expr> {
+    if found.nullable(schema)? {
+        return Ok(found);
+    }
+    as_predicate(call("toNullable", vec![as_value(found, schema)?])?, schema)
 }
 
 /// Refuses to look for a tuple among values that are none, and the other way round. In a constant set such values are passed
