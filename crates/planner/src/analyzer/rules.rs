@@ -213,19 +213,12 @@ fn output(expr: Expr, schema: &DFSchema) -> Result<Expr> {
 
 /// As [`output`]; what is asked of one dictionary column and constants is a dictionary, too.
 fn dictionary(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    let asked: Vec<&Expr> = match &expr {
-        Expr::Alias(alias) => {
-            let inner = dictionary(alias.expr.as_ref().clone(), schema)?;
-            return Ok(Expr::Alias(Alias { expr: Box::new(inner), ..alias.clone() }));
-        }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => vec![left, right],
-        Expr::Like(like) => vec![&like.expr, &like.pattern],
-        Expr::InList(list) => std::iter::once(list.expr.as_ref()).chain(&list.list).collect(),
-        _ => return output(expr, schema),
-    };
-    let columns: Vec<&Expr> =
-        asked.into_iter().filter(|side| aggregates::typing::literal_of(side).is_none()).collect();
-    let is_dictionary = match columns.as_slice() {
+    if let Expr::Alias(alias) = expr {
+        let inner = dictionary(*alias.expr, schema)?;
+        return Ok(Expr::Alias(Alias { expr: Box::new(inner), ..alias }));
+    }
+    let is_column = |side: &&Expr| aggregates::typing::literal_of(side).is_none();
+    let is_dictionary = match asked_of(&expr).into_iter().filter(is_column).collect::<Vec<_>>().as_slice() {
         [one] => matches!(type_of(one, schema)?, ColumnType::LowCardinality(_)),
         _ => false,
     };
@@ -233,6 +226,22 @@ fn dictionary(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     match type_of(&made, schema)? {
         plain if is_dictionary => cast_to(made, &ColumnType::LowCardinality(Box::new(plain))),
         _ => Ok(made),
+    }
+}
+
+/// What a condition asks about: the sides of a comparison, a value and its pattern or its list.
+fn asked_of(condition: &Expr) -> Vec<&Expr> {
+    match condition {
+        Expr::Not(inner) => asked_of(inner),
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if is_comparison(*op) || matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom) =>
+        {
+            vec![left, right]
+        }
+        Expr::Like(like) => vec![&like.expr, &like.pattern],
+        Expr::InList(list) => std::iter::once(list.expr.as_ref()).chain(&list.list).collect(),
+        Expr::InSubquery(asked) => vec![&asked.expr],
+        _ => vec![],
     }
 }
 
@@ -319,7 +328,8 @@ fn typed_one(expr: Expr, schema: &DFSchema, session: &SessionValues) -> Result<E
         Expr::ScalarFunction(function)
             if function.func.name() == "toTypeName" && function.args.len() == 1 =>
         {
-            let arg = value_of_bool(function.args.into_iter().next(), schema)?;
+            let arg = function.args.into_iter().next().unwrap_or(Expr::Literal(ScalarValue::Null, None));
+            let arg = dictionary(arg, schema)?;
             let column_type = type_of(&arg, schema)?;
             match column_type {
                 ColumnType::Nothing => call("toTypeName", vec![arg]),
@@ -382,12 +392,6 @@ fn is_plain_tuple(column_type: &ColumnType) -> bool {
 fn is_parsed_in_the_session_zone(function: &ScalarFunction) -> bool {
     let name = function.func.name();
     name.starts_with("parseDateTime") && !name.contains("BestEffort") && function.args.len() == 2
-}
-
-/// AND, OR and NOT of what is a Bool are one, too, also as an argument.
-fn value_of_bool(arg: Option<Expr>, schema: &DFSchema) -> Result<Expr> {
-    let arg = arg.unwrap_or(Expr::Literal(ScalarValue::Null, None));
-    as_value(arg, schema)
 }
 
 fn is_null(args: &[Expr], schema: &DFSchema) -> Result<bool> {

@@ -36,6 +36,7 @@ use super::comparison::as_value;
 use super::short_circuit::guarded;
 use crate::scalar::call_name::{digest_of_large, short_name};
 use crate::scalar::lambda::{BODY, Planned};
+use crate::scalar::unpacked::{seen_argument, seen_type};
 use crate::session::session_values;
 use aggregates::typing::{argument, argument_type, external, scalar_at, type_of};
 
@@ -381,8 +382,9 @@ impl ScalarUDFImpl for Closure {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let types = args.arg_fields.iter().zip(args.scalar_arguments).take(self.given);
-        let types =
-            types.map(|(field, constant)| argument_type(field, *constant)).collect::<Result<Vec<_>>>()?;
+        let name = self.function.name;
+        let types = types.map(|(field, constant)| Ok(seen_type(name, argument_type(field, *constant)?)));
+        let types = types.collect::<Result<Vec<_>>>()?;
         let result = self.function.result_type(&self.body_type, &types).map_err(external)?;
         Ok(Arc::new(to_field(&self.name, &result)))
     }
@@ -392,7 +394,10 @@ impl ScalarUDFImpl for Closure {
         let is_constant = all_constant && self.signature.volatility != Volatility::Volatile;
         let rows = if is_constant { 1 } else { args.number_rows };
         let values = args.args.iter().zip(&args.arg_fields);
-        let values = values.map(|(value, field)| argument(value, field)).collect::<Result<Vec<_>>>()?;
+        let mut values = values.map(|(value, field)| argument(value, field)).collect::<Result<Vec<_>>>()?;
+        for arg in values.iter_mut().take(self.given) {
+            *arg = seen_argument(self.function.name, arg.clone())?;
+        }
         let array = self.evaluate(&args, &values, rows)?;
         Ok(if is_constant {
             ColumnarValue::Scalar(scalar_at(&array, 0)?)

@@ -27,6 +27,7 @@ use super::format_query;
 use super::join_get;
 use super::long_calls::may_take_long;
 use super::preimage::preimage;
+use super::unpacked::{seen_argument, seen_type};
 use crate::session::session_values;
 use aggregates::typing::{argument, argument_type, external, lost_its_type, scalar_at};
 
@@ -137,9 +138,9 @@ impl ScalarUDFImpl for Adapter {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let types = args.arg_fields.iter().zip(args.scalar_arguments);
-        let types =
-            types.map(|(field, constant)| argument_type(field, *constant)).collect::<Result<Vec<_>>>()?;
-        let result = self.function.result_type(&types).map_err(external)?;
+        let name = self.function.name;
+        let types = types.map(|(field, constant)| Ok(seen_type(name, argument_type(field, *constant)?)));
+        let result = self.function.result_type(&types.collect::<Result<Vec<_>>>()?).map_err(external)?;
         check_nesting(&result)?;
         Ok(Arc::new(to_field(self.function.name, &result)))
     }
@@ -153,7 +154,10 @@ impl ScalarUDFImpl for Adapter {
         let is_constant = all_constant && !self.function.volatile;
         let rows = if is_constant { 1 } else { args.number_rows };
         let values = args.args.iter().zip(&args.arg_fields);
-        let values = values.map(|(value, field)| argument(value, field)).collect::<Result<Vec<_>>>()?;
+        let seen = |(value, field): (&ColumnarValue, &FieldRef)| {
+            seen_argument(self.function.name, argument(value, field)?)
+        };
+        let values = values.map(seen).collect::<Result<Vec<_>>>()?;
         let session = session_values(&args.config_options);
         let _constant = is_constant.then(folding::of_constants);
         let call = Call::new(&values, rows, &result_type, &session);

@@ -19,6 +19,7 @@ use model::ColumnType;
 use model::type_arrow::to_field;
 
 use super::call_name::call_name;
+use super::unpacked::seen_type;
 use aggregates::typing::{argument_type, external, type_of_field};
 
 /// The rewrite puts every body into a call of it; `coercion` takes it out again.
@@ -105,7 +106,7 @@ impl HigherOrderUDFImpl for Planned {
         let mut types = Vec::with_capacity(args.arg_fields.len());
         for (field, constant) in args.arg_fields.iter().zip(args.scalar_arguments).skip(1) {
             let ValueOrLambda::Value(field) = field else { return self.unplanned() };
-            types.push(argument_type(field, *constant)?);
+            types.push(seen_type(self.function.name, argument_type(field, *constant)?));
         }
         // What is folded has its type only when literals have theirs, which is not yet.
         let folds = self.function.over == functions::lambda::Over::Fold;

@@ -12,6 +12,7 @@ mod over_rows;
 pub(crate) mod join_get;
 pub(crate) mod dict_names;
 mod long_calls;
+pub(crate) mod unpacked;
 pub(crate) mod adapter;
 pub(crate) mod long_constants;
 mod found_in;
