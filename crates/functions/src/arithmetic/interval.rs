@@ -140,6 +140,8 @@ impl Unit {
 
 /// 2299-12-31, the last day of ClickHouse's calendar: months lead a Date or a DateTime no further.
 const LAST_DAY: i32 = 120_529;
+/// 0000-01-01 and 9999-12-31, beyond which ClickHouse has no day.
+const DAYS: [i64; 2] = [-719_528, 2_932_896];
 
 /// The type a time has after an interval of the unit is added to it.
 pub(crate) fn added_type(source: &ColumnType, unit: Unit) -> Option<ColumnType> {
@@ -179,7 +181,9 @@ pub(crate) fn add(
         let days = array.as_primitive::<Date32Type>();
         let wraps = *result == ColumnType::Date;
         return call.each::<Date32Type>(|row| {
-            let moved = add_to_day(days.value(row_of(row)), amount.get(row).wrapping_mul(sign), unit);
+            let by = amount.get(row).wrapping_mul(sign);
+            let by = if wraps && unit.days().is_some() { by % (1 << 16) } else { by };
+            let moved = add_to_day(days.value(row_of(row)), by, unit);
             // Months stop at the first and the last date, days wrap beyond them.
             Ok(match wraps {
                 true if unit.months().is_some() => wrap_days(moved.clamp(0, LAST_DAY)),
@@ -199,10 +203,9 @@ pub(crate) fn add(
             moved.push(0);
             continue;
         }
-        let tick =
-            add_to_tick(source.value(row_of(row)), amount.get(row).wrapping_mul(sign), unit, digits, &zone);
-        let tick =
-            tick.ok_or_else(|| FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "decimal math overflow"))?;
+        let overflow = || FunctionError::new(ErrorCode::DECIMAL_OVERFLOW, "decimal math overflow");
+        let by = amount.get(row).wrapping_mul(sign);
+        let tick = add_to_tick(source.value(row_of(row)), by, unit, digits, &zone).ok_or_else(overflow)?;
         moved.push(match wraps {
             true if unit.months().is_some() && tick < 0 => 0,
             true if unit.months().is_some() => wrap_seconds(within_calendar(tick, &zone)),
@@ -223,7 +226,8 @@ fn within_calendar(second: i64, zone: &Zone) -> i64 {
 fn add_to_day(day: i32, amount: i64, unit: Unit) -> i32 {
     match (unit.days(), unit.months()) {
         (Some(days), _) => {
-            i32::try_from(i64::from(day).wrapping_add(amount.wrapping_mul(days))).unwrap_or(day)
+            let moved = i64::from(day).saturating_add(amount.saturating_mul(days));
+            i32::try_from(moved.clamp(DAYS[0], DAYS[1])).unwrap_or(day)
         }
         (_, Some(months)) => add_months(day, amount.wrapping_mul(months)),
         _ => day,
