@@ -373,11 +373,14 @@ fn as_floats(mut function: ScalarFunction, schema: &DFSchema) -> Result<ScalarFu
         return Ok(function);
     }
     let types = function.args.iter().map(|arg| type_of(arg, schema)).collect::<Result<Vec<_>>>()?;
-    let is_first = function.func.name() != "array" && types.first().is_some_and(|first| !first.is_nullable());
-    let Some(floats) = functions::floats_for_integers(&types).filter(|_| !is_first) else {
-        return Ok(function);
+    // Behind what is never NULL nothing is asked for.
+    let asked = match types.iter().position(|own| !own.is_nullable()) {
+        Some(last) if function.func.name() != "array" => last + 1,
+        _ => types.len(),
     };
-    let args = std::mem::take(&mut function.args).into_iter().zip(types.iter().zip(&floats));
+    let Some(floats) = functions::floats_for_integers(&types[..asked]) else { return Ok(function) };
+    let wanted = floats.iter().chain(&types[asked..]);
+    let args = std::mem::take(&mut function.args).into_iter().zip(types.iter().zip(wanted));
     let fitted = args.map(|(arg, (own, to))| if own == to { Ok(arg) } else { fit_to(arg, own, to) });
     function.args = fitted.collect::<Result<_>>()?;
     Ok(function)
