@@ -101,16 +101,19 @@ pub(crate) fn element_order(values: &ArrayRef) -> Result<DynComparator, Function
     Ok(make_comparator(values, values, SortOptions { descending: false, nulls_first: false })?)
 }
 
-/// The order of elements within their lists: NULL and NaN last in both directions.
+/// The order of elements within their lists: NULL and NaN last in both directions, NULL inside of tuples and arrays, too.
 pub(crate) struct ElementOrder {
     values: ArrayRef,
     order: DynComparator,
+    falling: DynComparator,
     nan: Option<Vec<bool>>,
 }
 
 impl ElementOrder {
     pub(crate) fn new(values: &ArrayRef) -> Result<Self, FunctionError> {
-        Ok(Self { values: Arc::clone(values), order: element_order(values)?, nan: nan_flags(values) })
+        let (order, nan) = (element_order(values)?, nan_flags(values));
+        let falling = make_comparator(values, values, SortOptions { descending: true, nulls_first: false })?;
+        Ok(Self { values: Arc::clone(values), order, falling, nan })
     }
 
     /// Places in order; with a limit only so many of them, the others as they were.
@@ -132,7 +135,7 @@ impl ElementOrder {
     fn compare(&self, a: usize, b: usize, descending: bool) -> Ordering {
         let is_last = |at: usize| self.values.is_null(at) || self.nan.as_ref().is_some_and(|nan| nan[at]);
         match (is_last(a), is_last(b)) {
-            (false, false) if descending => (self.order)(b, a),
+            (false, false) if descending => (self.falling)(a, b),
             (false, false) => (self.order)(a, b),
             (true, true) => self.values.is_null(a).cmp(&self.values.is_null(b)),
             (a_last, b_last) => a_last.cmp(&b_last),

@@ -3,11 +3,12 @@
 //! Must not know: how values of different types are compared.
 
 use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, Operator};
 use functions::SessionValues;
 use model::ColumnType;
 
-use super::comparison::{asks_around, binary, compare, is_apart, is_float, joins};
+use super::comparison::{asks_around, binary, compare, elements_of, is_apart, is_float, joins};
 use crate::scalar::surely::surely;
 use aggregates::typing::type_of;
 
@@ -52,6 +53,9 @@ fn distinct(
     if *a == ColumnType::Nothing || *b == ColumnType::Nothing {
         return Ok(binary(left, op, right));
     }
+    if let Some(same) = of_elements((&left, &left_type), (&right, &right_type), schema, session)? {
+        return Ok(if op == Operator::IsDistinctFrom { Expr::Not(Box::new(same)) } else { same });
+    }
     let is_null = |expr: &Expr| Expr::IsNull(Box::new(expr.clone()));
     let is_there = |expr: &Expr| Expr::IsNotNull(Box::new(expr.clone()));
     let equal = compare(left.clone(), Operator::Eq, right.clone(), schema, session)?;
@@ -61,6 +65,26 @@ fn distinct(
         Operator::IsDistinctFrom => Expr::Not(Box::new(surely(same))),
         _ => surely(same),
     })
+}
+
+/// Whether tuples of different types are the same, element by element: NULL is found in them, too.
+fn of_elements(
+    left: (&Expr, &ColumnType),
+    right: (&Expr, &ColumnType),
+    schema: &DFSchema,
+    session: Option<&SessionValues>,
+) -> Result<Option<Expr>> {
+    let is_tuple = |t: &ColumnType| matches!(t, ColumnType::Tuple(_)) && !t.is_interval();
+    if !is_tuple(left.1) || !is_tuple(right.1) || left.0.is_volatile() || right.0.is_volatile() {
+        return Ok(None);
+    }
+    let (Some(ones), Some(others)) = (elements_of(left)?, elements_of(right)?) else { return Ok(None) };
+    if ones.len() != others.len() {
+        return Ok(None);
+    }
+    let pairs = ones.into_iter().zip(others);
+    let same = |(one, other)| distinct(one, Operator::IsNotDistinctFrom, other, schema, session);
+    Ok(conjunction(pairs.map(same).collect::<Result<Vec<_>>>()?))
 }
 
 fn is_plain_number(column_type: &ColumnType) -> bool {

@@ -37,6 +37,10 @@ pub(super) fn nested(
         if is_key && whole.get_type(schema).is_ok() {
             return Ok(whole);
         }
+        // Of a whole tuple a written NULL is asked for, whatever the other elements are.
+        if is_equality && !written && has_written_null(&a, &b, schema)? {
+            return Ok(unknown());
+        }
         return match op {
             Operator::Eq => elements(&a, &b, schema, session),
             Operator::NotEq => Ok(Expr::Not(Box::new(elements(&a, &b, schema, session)?))),
