@@ -14,7 +14,7 @@ use crate::columns::container::{list_of, offsets_of};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::list::gather;
-use crate::kernel::registry::{FunctionDoc, ScalarFunction};
+use crate::kernel::registry::{FunctionDoc, ScalarFunction, can_be_nullable};
 use crate::kernel::rows::{expanded, truths};
 
 /// The type of the first array, given that the lambda answers yes or no: 256 is neither 0 nor 1, and a comparison that was
@@ -235,7 +235,13 @@ pub(super) fn functions() -> Vec<LambdaFunction> {
 fn choosing() -> Vec<ScalarFunction> {
     let many = 2..=usize::MAX;
     let element = |name| chosen_type(name, element_of);
-    let or_null = |name| chosen_type(name, |array| element_of(array).nullable());
+    let or_null = |name: &'static str| {
+        let chosen = chosen_type(name, element_of);
+        move |args: &[ArgType]| match chosen(args)? {
+            nested if !can_be_nullable(&nested) => Err(FunctionError::illegal_type(&nested, name)),
+            plain => Ok(plain.nullable()),
+        }
+    };
     let array = |name| chosen_type(name, |array| array);
     let number = |name| chosen_type(name, |_| ColumnType::UInt32);
     vec![
