@@ -17,10 +17,7 @@ use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 
 fn pair(of: &ColumnType) -> Vec<TupleElement> {
-    vec![
-        TupleElement { name: None, column_type: of.clone() },
-        TupleElement { name: None, column_type: of.clone() },
-    ]
+    vec![TupleElement { name: None, column_type: of.clone() }; 2]
 }
 
 /// An IPv4 address or its number.
@@ -85,8 +82,17 @@ fn cut(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     })
 }
 
+fn v6_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    let of_number = bits_v4("IPv4ToIPv6", ColumnType::FixedString(16))(args)?;
+    Ok(if args[0].column_type == ColumnType::Ipv4 { ColumnType::Ipv6 } else { of_number })
+}
+
 fn to_v6(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     let address = addresses_v4(call)?;
+    if *call.result_type.value_type() == ColumnType::Ipv6 {
+        let bytes: Vec<u8> = (0..call.rows).flat_map(|row| mapped(address(row))).collect();
+        return Ok(Arc::new(FixedSizeBinaryArray::new(16, Buffer::from(bytes), None)));
+    }
     call.each_text(|row, out| {
         raw_text::push_fixed(&mapped(address(row)), out);
         Ok(())
@@ -131,9 +137,9 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "The text of an address whose last bytes are zero: other counts for addresses that stand for IPv4.",
             "cutIPv6(toIPv6('2001:db8::1:2'), 2, 0) -> '2001:db8::1:0'",
         ),
-        ScalarFunction::new("IPv4ToIPv6", 1..=1, bits_v4("IPv4ToIPv6", ColumnType::FixedString(16)), to_v6).doc(
+        ScalarFunction::new("IPv4ToIPv6", 1..=1, v6_type, to_v6).doc(
             "IPv4ToIPv6(address)",
-            "The bytes of the IPv6 address that stands for an IPv4 one.",
+            "The IPv6 address that stands for an IPv4 one; of a number its bytes.",
             "IPv6NumToString(IPv4ToIPv6(toIPv4('1.2.3.4'))) -> '::ffff:1.2.3.4'",
         ),
     ]

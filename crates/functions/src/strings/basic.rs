@@ -128,7 +128,8 @@ fn sizes() -> Vec<ScalarFunction> {
     let length_utf8 = |name: &'static str| {
         ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::UInt64), |call| {
             let texts = call.texts(0)?;
-            call.each::<UInt64Type>(|row| Ok(u64_of(texts.get(row).chars().count())))
+            let begins = |byte: &&u8| **byte & 0xC0 != 0x80;
+            call.each::<UInt64Type>(|row| Ok(u64_of(texts.bytes(row).iter().filter(begins).count())))
         })
     };
     vec![

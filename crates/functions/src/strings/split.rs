@@ -107,7 +107,7 @@ fn split_by_expression(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     each_list(call, true, |row, push| {
         let text = texts.get(row);
         if patterns.get(row).is_empty() {
-            text.char_indices().take(most).for_each(|(at, c)| push(&text[at..at + c.len_utf8()]));
+            texts.bytes(row).iter().take(most).for_each(|byte| push(&raw_text::text(&[*byte])));
             return Ok(());
         }
         let pattern = compiled.get(patterns.get(row))?;
