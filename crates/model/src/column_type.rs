@@ -133,6 +133,15 @@ impl ColumnType {
         }
     }
 
+    /// The type of a part of a value that may be NULL: an array, a map and an interval are the default of their type then.
+    pub fn within_null(self) -> ColumnType {
+        match self {
+            ColumnType::Array(_) | ColumnType::Map(..) => self,
+            interval if interval.is_interval() => interval,
+            other => other.nullable(),
+        }
+    }
+
     /// Types in each other: 1 for UInt8, 3 for Array(Nullable(UInt8)).
     pub fn nesting(&self) -> usize {
         1 + match self {
@@ -184,19 +193,15 @@ impl ColumnType {
 
     /// Whether Nullable may stand around it.
     pub(crate) fn takes_null(&self) -> bool {
-        use ColumnType::{AggregateFunction, Array, LowCardinality, Map, Nullable, Tuple};
-        match self {
-            Tuple(_) => self.is_interval(),
-            other => {
-                !matches!(other, Array(_) | Map(..) | Nullable(_) | LowCardinality(_) | AggregateFunction(_))
-            }
-        }
+        use ColumnType::{AggregateFunction, Array, LowCardinality, Map, Nullable};
+        !matches!(self, Array(_) | Map(..) | Nullable(_) | LowCardinality(_) | AggregateFunction(_))
+            && self.nullable_interval().is_none()
     }
 
     /// Nullable around it, as it is written; an interval is NULL where its number is.
     pub(crate) fn with_null(self) -> ColumnType {
         match self {
-            ColumnType::Tuple(elements) => {
+            ColumnType::Tuple(elements) if interval_of(&elements).is_some() => {
                 let number =
                     |part: TupleElement| TupleElement { column_type: part.column_type.nullable(), ..part };
                 ColumnType::Tuple(elements.into_iter().map(number).collect())
@@ -442,7 +447,6 @@ impl fmt::Display for Indented<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let within = |column_type| Indented { column_type, depth: self.depth };
         match self.column_type {
-            ColumnType::Nullable(inner) => write!(f, "Nullable({})", within(inner)),
             ColumnType::Array(inner) => write!(f, "Array({})", within(inner)),
             ColumnType::Map(key, value) => write!(f, "Map({}, {})", within(key), within(value)),
             ColumnType::Tuple(elements) if interval_of(elements).is_none() => {

@@ -426,7 +426,7 @@ fn null_inside(array: &ArrayRef, to: &ColumnType) -> bool {
     let is_unfit = |values: &ArrayRef, to: &ColumnType| {
         values.logical_null_count() > 0 && !to.is_nullable() || null_inside(values, to)
     };
-    match (array.data_type(), to) {
+    match (array.data_type(), to.value_type()) {
         (DataType::List(_), ColumnType::Array(element)) => is_unfit(array.as_list::<i32>().values(), element),
         (DataType::Map(..), ColumnType::Map(_, value)) => is_unfit(array.as_map().values(), value),
         (DataType::Struct(_), ColumnType::Tuple(elements)) => array

@@ -158,7 +158,7 @@ fn reshape(array: &ArrayRef, field: &Field) -> Result<ArrayRef, ValueError> {
         }
         (DataType::List(own), DataType::List(item)) => list(array.as_list(), own, item),
         (DataType::Map(..), DataType::Map(entries, _)) => map(array.as_map(), entries),
-        (DataType::Struct(_), DataType::Struct(_)) => tuple(array.as_struct(), to),
+        (DataType::Struct(_), DataType::Struct(_)) => tuple(array.as_struct(), field),
         _ => of_time(array, field),
     }
 }
@@ -371,12 +371,25 @@ fn map(array: &MapArray, entries: &FieldRef) -> Result<ArrayRef, ValueError> {
 
 /// Elements by their names where both sides have names, else by position; one that the file does not have is missing, and
 /// one that nobody asked for is left out.
-fn tuple(array: &StructArray, to: &DataType) -> Result<ArrayRef, ValueError> {
-    let DataType::Struct(fields) = to else { return Err(problem(format!("cannot be read as {to}"))) };
-    if !(has_names(fields) && has_names(array.fields())) {
-        return elements(array, fields, |at, _| Some(at));
+fn tuple(array: &StructArray, to: &Field) -> Result<ArrayRef, ValueError> {
+    let DataType::Struct(fields) = to.data_type() else {
+        return Err(problem(format!("cannot be read as {to}")));
+    };
+    let are_named = has_names(fields) && has_names(array.fields());
+    let place = |at: usize, field: &Field| match are_named {
+        true => array.fields().find(field.name()).map(|(at, _)| at),
+        false => Some(at),
+    };
+    let read = elements(array, fields, place)?;
+    match array.nulls().filter(|_| to.is_nullable()) {
+        Some(nulls) => {
+            let columns = read.as_struct().columns().to_vec();
+            StructArray::try_new_with_length(fields.clone(), columns, Some(nulls.clone()), array.len())
+                .map(|tuple| Arc::new(tuple) as ArrayRef)
+                .map_err(broken)
+        }
+        None => Ok(read),
     }
-    elements(array, fields, |_, field| array.fields().find(field.name()).map(|(at, _)| at))
 }
 
 /// Elements without names are called by their numbers.
@@ -384,7 +397,7 @@ fn has_names(fields: &Fields) -> bool {
     fields.iter().enumerate().any(|(at, field)| *field.name() != (at + 1).to_string())
 }
 
-/// `source` says where an element is in the array. A NULL tuple is one of NULLs or defaults.
+/// `source` says where an element is in the array. Elements of a NULL tuple are NULLs or defaults.
 fn elements(
     array: &StructArray,
     fields: &Fields,

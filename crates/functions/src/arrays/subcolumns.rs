@@ -4,10 +4,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt8Array, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, Scalar, UInt8Array, UInt64Array};
+use arrow::compute::is_not_null;
+use arrow::compute::kernels::zip::zip;
 use model::saturating::u64_of;
 use model::{ColumnType, ErrorCode, TupleElement, raw_text};
 
+use crate::cast::default_array;
 use crate::columns::container::list_of;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
@@ -25,6 +28,9 @@ pub fn subcolumn_type(of: &ColumnType, path: &str) -> Option<ColumnType> {
         ColumnType::Tuple(elements) => {
             let (at, rest) = element(elements, path)?;
             subcolumn_type(&elements[at].column_type, rest)
+        }
+        ColumnType::Nullable(tuple) if is_part(tuple, path) => {
+            subcolumn_type(tuple, path).map(ColumnType::within_null)
         }
         ColumnType::Array(_) if path == "size0" => Some(ColumnType::UInt64),
         ColumnType::Array(inner) => Some(ColumnType::Array(Box::new(subcolumn_type(inner, &inside(path))?))),
@@ -44,6 +50,11 @@ pub fn subcolumn_type(of: &ColumnType, path: &str) -> Option<ColumnType> {
         }
         plain => (plain.is_nullable() && path == "null").then_some(ColumnType::UInt8),
     }
+}
+
+/// Whether a path asks a tuple that may be NULL for a part of it.
+fn is_part(of: &ColumnType, path: &str) -> bool {
+    matches!(of, ColumnType::Tuple(_)) && path != "null"
 }
 
 /// Where the element is that a path begins with, and the path behind it. One without a name has its number for one.
@@ -76,6 +87,11 @@ fn part(array: &ArrayRef, of: &ColumnType, path: &str) -> Result<ArrayRef, Funct
         ColumnType::Tuple(elements) => {
             let (at, rest) = element(elements, path).ok_or_else(|| missing(of, path))?;
             part(array.as_struct().column(at), &elements[at].column_type, rest)
+        }
+        ColumnType::Nullable(tuple) if is_part(tuple, path) => {
+            let made = subcolumn_type(of, path).ok_or_else(|| missing(of, path))?;
+            let default = Scalar::new(default_array(&made, 1));
+            Ok(zip(&is_not_null(array)?, &part(array, tuple, path)?, &default)?)
         }
         ColumnType::Array(_) if path == "size0" => {
             let lists = array.as_list::<i32>();

@@ -14,7 +14,7 @@ use crate::cast::{CastMode, default_array};
 use crate::columns::container::{list_of, map_of, offsets_of, tuple_of, unnamed};
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
-use crate::kernel::registry::{ScalarFunction, can_be_nullable};
+use crate::kernel::registry::ScalarFunction;
 use crate::kernel::rows::{constant_int, constant_text, expanded, repeated};
 use crate::kernel::types::{contained, supertype};
 
@@ -65,10 +65,7 @@ fn type_in(tuples: &ColumnType, args: &[ArgType]) -> Result<ColumnType, Function
         ColumnType::Tuple(elements) => Ok(elements[place(elements, args)?].column_type.clone()),
         ColumnType::Array(inner) => Ok(ColumnType::Array(Box::new(type_in(inner, args)?))),
         // Of a tuple that is NULL an element is, too; what cannot be NULL is the default of its type.
-        ColumnType::Nullable(inner) => {
-            let element = type_in(inner, args)?;
-            Ok(if can_be_nullable(&element) { element.nullable() } else { element })
-        }
+        ColumnType::Nullable(inner) => type_in(inner, args).map(ColumnType::within_null),
         other => Err(FunctionError::illegal_type(other, "tupleElement")),
     }
 }

@@ -74,6 +74,10 @@ impl Caster {
                 false => Some(at),
             };
             match found {
+                // A NULL among values that know none is that of the tuple.
+                Some(at) if source.column(at).null_count() > 0 && !from[at].column_type.is_nullable() => {
+                    self.step(source.column(at), &from[at].column_type, &to.column_type)
+                }
                 Some(at) => self.column(source.column(at), &from[at].column_type, &to.column_type),
                 None => Ok(default_array(&to.column_type, source.len())),
             }

@@ -361,7 +361,7 @@ fn kernel_bytes(args: &[Arg], result_type: &ColumnType) -> usize {
     bytes.saturating_mul(copies)
 }
 
-pub(crate) fn can_be_nullable(column_type: &ColumnType) -> bool {
+fn can_be_nullable(column_type: &ColumnType) -> bool {
     !matches!(column_type, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
 }
 

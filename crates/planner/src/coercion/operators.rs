@@ -96,6 +96,12 @@ impl ExprPlanner for Operators {
         let is_tuple = matches!(expr.get_type(schema)?, DataType::Struct(_));
         match field_access {
             GetFieldAccess::NamedStructField { name } if is_tuple => {
+                if type_of(&expr, schema)?.is_nullable() {
+                    return Ok(PlannerResult::Planned(call(
+                        "tupleElement",
+                        vec![expr, Expr::Literal(name, None)],
+                    )?));
+                }
                 Ok(PlannerResult::Planned(get_field().call(vec![expr, Expr::Literal(name, None)])))
             }
             GetFieldAccess::NamedStructField { name } if lookup("arrayElement").is_some() => {
@@ -171,11 +177,13 @@ impl ExprPlanner for Operators {
                 return Ok(PlannerResult::Planned(call("getSubcolumn", vec![part, path])?));
             }
             let args = vec![part, Expr::Literal(ScalarValue::from(name.as_str()), None)];
-            // Elements of tuples in arrays are arrays of them.
-            part = match of {
-                ColumnType::Array(_) => call("tupleElement", args)?,
-                _ => get_field().call(args),
+            // Elements of tuples in arrays are arrays of them, those of a tuple that is NULL are NULL.
+            let is_field = match &of {
+                ColumnType::Array(_) => false,
+                ColumnType::Nullable(inner) => !matches!(**inner, ColumnType::Tuple(_)),
+                _ => true,
             };
+            part = if is_field { get_field().call(args) } else { call("tupleElement", args)? };
             of = functions::subcolumn_type(&of, name).unwrap_or(ColumnType::Nothing);
         }
         Ok(PlannerResult::Planned(part))
@@ -194,7 +202,7 @@ impl ExprPlanner for Operators {
 fn has_element(of: &ColumnType, name: &str) -> bool {
     match of {
         ColumnType::Tuple(elements) => elements.iter().any(|element| element.name.as_deref() == Some(name)),
-        ColumnType::Array(inner) => has_element(inner, name),
+        ColumnType::Array(inner) | ColumnType::Nullable(inner) => has_element(inner, name),
         _ => false,
     }
 }

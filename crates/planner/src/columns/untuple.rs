@@ -110,7 +110,7 @@ impl Filler<'_> {
                 return Err(SqlError::bad_arguments("untuple stands where no tuple can be taken apart"));
             }
         };
-        let ColumnType::Tuple(elements) = &column_type else {
+        let ColumnType::Tuple(elements) = column_type.value_type() else {
             let message = format!("function untuple takes a tuple, not {column_type}");
             return Err(SqlError::new(ErrorCode::UNSUPPORTED_METHOD, message));
         };

@@ -190,8 +190,14 @@ impl Guess {
                 ColumnType::Map(Box::new(key), Box::new(element(*value)?))
             }
             Guess::Tuple(items) => {
-                let unnamed = |guess| Some(TupleElement { name: None, column_type: element(guess)? });
-                ColumnType::Tuple(items.into_iter().map(unnamed).collect::<Option<_>>()?)
+                // Of tuples among which one is NULL ClickHouse makes no element Nullable that none is NULL of.
+                let nullable = match nullable {
+                    InferNullable::Always if has_null => InferNullable::Seen,
+                    other => other,
+                };
+                let typed = |guess: Guess| guess.typed(nullable, incomplete_as_string);
+                let unnamed = |guess| Some(TupleElement { name: None, column_type: typed(guess)? });
+                finish(ColumnType::Tuple(items.into_iter().map(unnamed).collect::<Option<_>>()?))
             }
             // An object without any member is kept as its text.
             Guess::Object(members) if members.is_empty() => finish(ColumnType::String),
@@ -199,7 +205,9 @@ impl Guess {
                 let named = |(name, guess): (String, Guess)| {
                     Some(TupleElement { name: Some(name.into()), column_type: element(guess)? })
                 };
-                ColumnType::Tuple(members.into_iter().map(named).collect::<Option<_>>()?)
+                let tuple = ColumnType::Tuple(members.into_iter().map(named).collect::<Option<_>>()?);
+                // ClickHouse does not remember NULLs beside objects.
+                if nullable == InferNullable::Always { tuple.nullable() } else { tuple }
             }
         })
     }
