@@ -189,7 +189,8 @@ impl Tally<'_> {
 
     /// One row behind the first.
     fn row(&mut self, first: &[Cell<'_>], cells: &[Cell<'_>]) -> Result<(), FormatError> {
-        let trailing = self.source() == Source::Csv && cells.len() == first.len() + 1;
+        let ends_empty = cells.last().is_some_and(|cell| cell.text.is_empty());
+        let trailing = self.source() == Source::Csv && cells.len() == first.len() + 1 && ends_empty;
         if cells.len() != first.len() && !trailing {
             let message = format!("row has {} columns, the first has {}", cells.len(), first.len());
             return Err(FormatError::new(ErrorCode::INCORRECT_DATA, message).at_row(self.rows + 1));

@@ -59,6 +59,11 @@ impl Guess {
                 };
                 let Some(content) = cell.content(&mut scratch).ok().filter(|_| types) else { return STRING };
                 let quoted = matches!(cell.form, TextForm::CsvQuoted | TextForm::CsvDoubled(_));
+                // The word is taken for NULL where it cannot be read as one, too; of CSV only in quotes.
+                let is_word = source == Source::Tsv || quoted && source == Source::Csv;
+                if is_word && content.eq_ignore_ascii_case(b"null") {
+                    return Guess::null();
+                }
                 // A bare cell of CSV is never taken for a list: its commas would end it.
                 let may_nest = quoted || source != Source::Csv;
                 if let Some(nested) = nested_text(content, source, settings).filter(|_| may_nest) {
@@ -294,10 +299,11 @@ fn json(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
             let text = json_text(text).ok()?;
             Some(in_quotes(text.as_bytes(), settings.guessing.json_numbers_in_quotes, settings))
         }
-        b'n' if text == b"null" => Some(Guess::null()),
-        // It is taken for one within values, and not read.
-        b'n' | b'N' if depth > 0 && text.eq_ignore_ascii_case(b"null") => Some(Guess::null()),
+        // In capitals it is taken for one, and not read.
+        b'n' | b'N' if text.eq_ignore_ascii_case(b"null") => Some(Guess::null()),
         _ if is_truth(text) => Some(Guess::Type(ColumnType::Bool)),
+        // The beginning of a value that there is, which says nothing and is not read.
+        b'n' | b't' | b'f' | b'-' | b'+' if depth == 0 && is_begun(text) => Some(Guess::Unknown),
         _ => {
             let float = || is_float(text).then_some(Guess::Type(ColumnType::Float64));
             number(text, settings).or_else(float)
@@ -305,11 +311,17 @@ fn json(text: &[u8], settings: &FormatSettings, depth: usize) -> Option<Guess> {
     }
 }
 
+/// Whether a word of JSON begins so, or a number.
+fn is_begun(text: &[u8]) -> bool {
+    matches!(text, b"-" | b"+") || [&b"true"[..], b"false", b"null"].iter().any(|word| word.starts_with(text))
+}
+
 fn object(text: &[u8], settings: &FormatSettings, depth: usize) -> Result<Guess, NotAList> {
     let mut members: Vec<(String, Guess)> = Vec::new();
     let mut items = Items::new(text, b'{', b'}', Syntax::Json)?;
     while let Some((key, value)) = items.next_pair()? {
-        let name = json_text(key).map_err(|_| NotAList)?;
+        // A key stands in double quotes.
+        let name = json_text(key).ok().filter(|_| key.starts_with(b"\"")).ok_or(NotAList)?;
         if members.iter().all(|(known, _)| *known != name) {
             members.push((name, json(value, settings, depth + 1).ok_or(NotAList)?));
         }
