@@ -116,7 +116,8 @@ fn reader_of_types(
     options.enums_as_numbers =
         csv && settings.delimited.csv_enum_as_number || is_tsv(kind) && settings.delimited.tsv_enum_as_number;
     let flattens = csv && !settings.delimited.csv_tuples_whole;
-    let block = Block::new(file_schema, types, projection, &options, flattens)?;
+    let mut block = Block::new(file_schema, types, projection, &options, flattens)?;
+    block.ends_lines = csv && !settings.delimited.csv_keeps_blanks;
     let is_text = types.first().is_some_and(|only| *only.value_type() == ColumnType::String);
     if kind == FormatKind::LineAsString && !(is_text && block.width() == 1) {
         let message = "format LineAsString is for a single column of type String";

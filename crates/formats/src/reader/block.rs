@@ -54,6 +54,8 @@ pub(crate) struct Block {
     omitted_is_null: bool,
     /// A cell that cannot be read is the default of its column.
     bad_as_default: bool,
+    /// Behind the last cell of a row its line ends, of which ClickHouse says so where an integer has more behind it.
+    pub(crate) ends_lines: bool,
     rows: usize,
     rows_before: u64,
     rows_skipped: u64,
@@ -110,6 +112,7 @@ impl Block {
             asked,
             omitted_is_null: options.json.omitted_is_null,
             bad_as_default: options.bad_as_default,
+            ends_lines: false,
             rows,
             rows_before,
             rows_skipped,
@@ -286,7 +289,10 @@ impl Block {
             while let Err(failed) = appended {
                 done += failed.index;
                 if !self.bad_as_default {
-                    first_bad = Some(BadCell { row: done, cell, error: failed.error });
+                    let ends_line = self.ends_lines && cell + 1 == width;
+                    let text = cells[done * width + cell];
+                    let error = ended(failed.error, text, builder.column_type(), ends_line);
+                    first_bad = Some(BadCell { row: done, cell, error });
                     break;
                 }
                 builder.truncate(before + done);
@@ -331,6 +337,16 @@ impl Block {
         self.rows_before += u64_of(self.rows);
         self.rows = 0;
         Ok(Some(batch))
+    }
+}
+
+/// The error of a cell; of a bare integer with more behind it, that the line does not end there.
+fn ended(error: ValueError, cell: Cell<'_>, of: &ColumnType, ends_line: bool) -> ValueError {
+    let is_bare = cell.form == TextForm::Raw && !cell.text.starts_with(b"'");
+    let has_more = of.is_integer() && error.code == ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED;
+    match ends_line && is_bare && has_more {
+        true => ValueError { code: ErrorCode::INCORRECT_DATA, ..error },
+        false => error,
     }
 }
 

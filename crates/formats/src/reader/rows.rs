@@ -220,8 +220,8 @@ impl<S: SplitRows> Reader<S> {
             Err(mut error) => {
                 let is_syntax = error.code == ErrorCode::SYNTAX_ERROR;
                 if let Some((cell, bad)) = self.block.first_bad(&of_row)
-                    // An expression is read to its end before it is looked at.
-                    && !(is_syntax && cell == error.cell)
+                    // An expression is read to its end before its names are looked for, the row before they have values.
+                    && (!is_syntax || bad.code == ErrorCode::UNKNOWN_IDENTIFIER && cell + 1 < error.cell)
                 {
                     error = SplitError { code: bad.code, message: bad.message, at: error.at, cell };
                 }

@@ -77,7 +77,13 @@ fn items(text: &[u8], item: &mut TypedColumnBuilder) -> Result<(), ValueError> {
             break;
         }
         let (cell, end) = nested_cell(text, at, ends_at_bracket);
-        item.append_text(cell.text, cell.form)?;
+        item.append_text(cell.text, cell.form).map_err(|error| match error.code {
+            // Behind the digits that an integer has neither a comma stands nor a bracket.
+            ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED if item.column_type().is_integer() => {
+                ValueError { code: ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT, ..error }
+            }
+            _ => error,
+        })?;
         (at, count) = (blanks(end), count + 1);
     }
     match text.get(at) {

@@ -41,14 +41,33 @@ pub(super) fn append(
     };
     result.map_err(|failure| match failure {
         Failure::Shape => match syntax.value_end(text, 0) {
-            ItemEnd::Open if text.first() == Some(&b'[') => ValueError {
-                code: ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
-                ..unreadable(column_type, text)
-            },
+            ItemEnd::Open if text.first() == Some(&b'[') => {
+                ValueError { code: opened(column_type, text, cell.form), ..unreadable(column_type, text) }
+            }
             _ => unreadable(column_type, text),
         },
         Failure::Element(error) => error,
     })
+}
+
+/// What is wrong with a list that no bracket closes: its first item, or the missing bracket.
+fn opened(column_type: &ColumnType, text: &[u8], form: TextForm) -> ErrorCode {
+    let ColumnType::Array(item) = column_type else { return ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED };
+    let inner = text.get(1..).unwrap_or_default().trim_ascii_start();
+    match (item.value_type(), inner.first()) {
+        (ColumnType::Array(_), Some(b'[')) => opened(item, inner, form),
+        (ColumnType::String, Some(first)) if !matches!(first, b'\'' | b']' | b'n' | b'N') => {
+            ErrorCode::CANNOT_PARSE_QUOTED_STRING
+        }
+        (number, Some(first)) if number.is_integer() => match first {
+            // In TabSeparated the next column is looked at.
+            b'0'..=b'9' | b'-' | b'+' | b']' | b'n' | b'N' if form != TextForm::Escaped => {
+                ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED
+            }
+            _ => ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT,
+        },
+        _ => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+    }
 }
 
 /// Either the brackets are wrong or an element is.

@@ -60,14 +60,16 @@ pub(super) fn coded(
         _ if manner == Manner::Matched && value_type.is_integer() => Some(ErrorCode::INCORRECT_DATA),
         _ if is_bare(cell) => bare(cell.text, value_type)
             .or_else(|| signs(cell.text, value_type))
-            .or_else(|| behind(cell.text, value_type)),
+            .or_else(|| behind(cell.text, value_type, false)),
         TextForm::Raw | TextForm::JsonEscaped | TextForm::Empty if manner == Manner::Whole => {
             whole(cell.text, value_type)
         }
         TextForm::Raw if manner == Manner::Csv => {
-            signs(cell.text, value_type).or_else(|| behind(cell.text, value_type))
+            signs(cell.text, value_type).or_else(|| behind(cell.text, value_type, true))
         }
-        TextForm::Raw | TextForm::CsvQuoted if manner != Manner::Matched => behind(cell.text, value_type),
+        TextForm::Raw | TextForm::CsvQuoted if manner != Manner::Matched => {
+            behind(cell.text, value_type, manner == Manner::Csv)
+        }
         _ => None,
     };
     match code {
@@ -83,7 +85,10 @@ fn bare(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
     let wrong = match text.first() {
         // Nothing but null begins so.
         Some(b'n') => true,
-        Some(b't' | b'f') => matches!(value_type, T::Bool | T::Date | T::Date32) || value_type.is_number(),
+        Some(b't' | b'f') => {
+            matches!(value_type, T::Bool | T::Date | T::Date32 | T::Uuid | T::Ipv4 | T::Ipv6)
+                || value_type.is_number()
+        }
         Some(b'0' | b'1') if is_of_digits => text.len() > 1,
         Some(b'-') if matches!(value_type, T::Date | T::Date32) => {
             return Some(ErrorCode::CANNOT_PARSE_NUMBER);
@@ -115,12 +120,13 @@ fn signs(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
     wrong.then_some(ErrorCode::CANNOT_PARSE_NUMBER)
 }
 
-/// A value of the type stands there, with more behind it that is none.
-fn behind(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
+/// A value of the type stands there, with more behind it that is none. CSV has floats in single quotes, too.
+fn behind(whole: &[u8], value_type: &ColumnType, is_csv: bool) -> Option<ErrorCode> {
     use ColumnType as T;
-    let text = text.strip_prefix(b"'").unwrap_or(text);
+    let text = whole.strip_prefix(b"'").unwrap_or(whole);
     let wrong = match value_type {
         // What begins as `nan` does is read as it to the first other letter.
+        T::Float32 | T::Float64 if whole.starts_with(b"'") && !is_csv => false,
         T::Float32 | T::Float64 => {
             matches!(text, [b'n' | b'N', ..]) || number::float::<f64>(&text[..number_length(text)]).is_ok()
         }

@@ -5,7 +5,7 @@
 
 use model::ErrorCode;
 
-use super::{Block, builder_at};
+use super::{Block, builder_at, ended};
 use crate::columns::builder::TypedColumnBuilder;
 use crate::error::{FormatError, ValueError};
 use crate::values::cell::Cell;
@@ -51,7 +51,8 @@ impl Block {
             let builder = slot.as_ref().and_then(|slot| builder_at(&mut self.builders, slot));
             let Some(mut probe) = builder.and_then(|builder| builder.empty_twin().ok()) else { continue };
             if let Err(error) = probe.append_text(text.text, text.form) {
-                return Some((cell, error));
+                let ends_line = self.ends_lines && cell + 1 == self.slots.len();
+                return Some((cell, ended(error, *text, probe.column_type(), ends_line)));
             }
         }
         None
