@@ -22,8 +22,6 @@ mod ipc;
 mod parquet_schema;
 mod parquet;
 
-mod paint;
-
 mod vertical;
 
 mod pretty;
@@ -45,6 +43,7 @@ use crate::columns::text::ColumnText;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
 use model::format_kind::{FormatKind, HeaderRows};
+use model::value::strokes::Grid;
 
 /// What a format may say about the statement that made the rows.
 #[derive(Clone, Debug, Default)]
@@ -137,12 +136,12 @@ fn plain_writer(kind: FormatKind, settings: &FormatSettings) -> Result<Box<dyn R
         F::CustomSeparated | F::CustomSeparatedWithNames | F::CustomSeparatedWithNamesAndTypes => {
             Box::new(custom::CustomWriter::new(header, settings))
         }
-        F::Pretty | F::PrettyMonoBlock => pretty(paint::Grid::Full),
-        F::PrettyNoEscapes => plain(paint::Grid::Full),
-        F::PrettyCompact | F::PrettyCompactMonoBlock => pretty(paint::Grid::Compact),
-        F::PrettyCompactNoEscapes => plain(paint::Grid::Compact),
-        F::PrettySpace | F::PrettySpaceMonoBlock => pretty(paint::Grid::Space),
-        F::PrettySpaceNoEscapes => plain(paint::Grid::Space),
+        F::Pretty | F::PrettyMonoBlock => pretty(Grid::Full),
+        F::PrettyNoEscapes => plain(Grid::Full),
+        F::PrettyCompact | F::PrettyCompactMonoBlock => pretty(Grid::Compact),
+        F::PrettyCompactNoEscapes => plain(Grid::Compact),
+        F::PrettySpace | F::PrettySpaceMonoBlock => pretty(Grid::Space),
+        F::PrettySpaceNoEscapes => plain(Grid::Space),
         F::Vertical => Box::new(vertical::VerticalWriter::new(settings)),
         F::Markdown => Box::new(markdown::MarkdownWriter::new(settings)),
         F::Xml => Box::new(xml::XmlWriter::new(settings)),

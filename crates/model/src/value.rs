@@ -11,6 +11,7 @@ pub mod print;
 pub mod bson;
 pub mod uuid_text;
 pub mod width;
+pub mod strokes;
 
 use std::cmp::Ordering;
 use std::sync::Arc;

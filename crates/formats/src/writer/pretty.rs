@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::paint::{BOLD, GREY, Grid, Line, PLAIN, Strokes, UNDERLINED};
 use super::vertical::VerticalWriter;
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
 use model::value::in_words::tip;
+use model::value::strokes::{BOLD, GREY, Grid, Line, PLAIN, Strokes, UNDERLINED};
 use model::value::width::{cut, display_width};
 
 pub(super) struct PrettyWriter {

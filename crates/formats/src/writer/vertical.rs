@@ -3,12 +3,12 @@
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::paint::{BOLD, GREY, PLAIN};
 use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
 use model::value::in_words::tip;
+use model::value::strokes::{BOLD, GREY, PLAIN};
 use model::value::width::display_width;
 
 pub(super) struct VerticalWriter {

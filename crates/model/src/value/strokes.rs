@@ -1,25 +1,38 @@
-//! Lines, corners and colours of tables.
+//! Lines, corners and colours of the tables that people read.
+//!
+//! Invariant: each is one column wide, colours none. Must not know: values.
 
 /// How a table is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Grid {
+pub enum Grid {
+    /// A line around every value.
     Full,
+    /// A line around the table and below its names.
     Compact,
+    /// Blanks.
     Space,
 }
 
-pub(super) const BOLD: &[u8] = b"\x1b[1m";
-pub(super) const GREY: &[u8] = b"\x1b[90m";
-pub(super) const PLAIN: &[u8] = b"\x1b[0m";
-pub(super) const UNDERLINED: &[u8] = b"\x1b[4m";
+/// What follows is bold.
+pub const BOLD: &[u8] = b"\x1b[1m";
+/// What follows is grey.
+pub const GREY: &[u8] = b"\x1b[90m";
+/// The end of every other.
+pub const PLAIN: &[u8] = b"\x1b[0m";
+/// What follows is underlined.
+pub const UNDERLINED: &[u8] = b"\x1b[4m";
 
 /// A horizontal line: left end, fill, crossing, right end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
-    pub(super) left: &'static str,
-    pub(super) fill: &'static str,
-    pub(super) cross: &'static str,
-    pub(super) right: &'static str,
+pub struct Line {
+    /// Its left end.
+    pub left: &'static str,
+    /// Above and below values.
+    pub fill: &'static str,
+    /// Between columns.
+    pub cross: &'static str,
+    /// Its right end.
+    pub right: &'static str,
 }
 
 const fn line(left: &'static str, fill: &'static str, cross: &'static str, right: &'static str) -> Line {
@@ -28,19 +41,25 @@ const fn line(left: &'static str, fill: &'static str, cross: &'static str, right
 
 /// What a table is drawn with.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Strokes {
+pub struct Strokes {
     /// Between cells; a blank for tables without lines.
-    pub(super) bar: &'static str,
+    pub bar: &'static str,
     /// Around the names of a full table.
-    pub(super) name_bar: &'static str,
-    pub(super) top: Line,
-    pub(super) below_names: Line,
-    pub(super) between: Line,
-    pub(super) bottom: Line,
-    pub(super) above_footer: Line,
-    pub(super) below_footer: Line,
+    pub name_bar: &'static str,
+    /// Above the names.
+    pub top: Line,
+    /// Below them.
+    pub below_names: Line,
+    /// Between rows.
+    pub between: Line,
+    /// Below the last row.
+    pub bottom: Line,
+    /// Above the names that stand below again.
+    pub above_footer: Line,
+    /// Below those.
+    pub below_footer: Line,
     /// Repeated where rows are left out.
-    pub(super) gap: &'static str,
+    pub gap: &'static str,
 }
 
 const ASCII_LINE: Line = line("+", "-", "+", "+");
@@ -79,7 +98,8 @@ const FULL: Strokes = Strokes {
 };
 
 impl Strokes {
-    pub(super) fn of(grid: Grid, ascii: bool) -> Strokes {
+    /// What a grid is drawn with, in ASCII where the settings want that.
+    pub fn of(grid: Grid, ascii: bool) -> Strokes {
         match grid {
             Grid::Space => Strokes { bar: " ", name_bar: " ", ..COMPACT },
             _ if ascii => ASCII,
