@@ -20,7 +20,6 @@ pub mod writer;
 pub use columns::builder::{CellError, TypedColumnBuilder, parse_value};
 pub use columns::conform::{conform, missing};
 pub use columns::fit::types_of;
-pub use columns::members;
 pub use columns::omitted::{
     Omissions, asked_in, column_of, omissions_name, omissions_of, with_omissions, without_omissions,
 };

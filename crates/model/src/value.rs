@@ -12,6 +12,7 @@ pub mod bson;
 pub mod uuid_text;
 pub mod width;
 pub mod strokes;
+pub mod members;
 
 use std::cmp::Ordering;
 use std::sync::Arc;

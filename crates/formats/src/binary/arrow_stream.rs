@@ -21,10 +21,10 @@ use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::{CompressionType, Message, RecordBatch as BatchDescription, root_as_message};
 use model::saturating::u64_of;
 use model::type_arrow::{EXTENSION_NAME_KEY, from_field, to_field};
+use model::value::members::{field_of, member_named, member_of};
 use model::{ColumnType, ErrorCode};
 
 use crate::columns::fit::{Fit, Wanted};
-use crate::columns::members::{field_of, member_named, member_of};
 use crate::error::FormatError;
 use crate::rows::split::RowReader;
 use model::format_kind::FormatKind;

@@ -6,5 +6,4 @@ pub(crate) mod omitted;
 pub mod builder;
 pub mod text;
 pub mod conform;
-pub mod members;
 pub(crate) mod fit;

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use bytes::Bytes;
-use formats::members::member_of;
 use formats::{Omissions, asked_in};
 use futures::stream::{BoxStream, StreamExt};
 use host::{MemoryBudget, MemoryGrant, guarded};
 use model::ByteSize;
 use model::saturating::u64_of;
+use model::value::members::member_of;
 use parquet::DecodeResult;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{

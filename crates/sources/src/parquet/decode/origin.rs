@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use arrow::datatypes::SchemaRef;
-use formats::members::member_named;
 use model::ErrorCode;
+use model::value::members::member_named;
 use stores::error::{Result, SourceError, SourceErrorKind};
 
 use super::ParquetRead;

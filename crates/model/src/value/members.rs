@@ -22,7 +22,7 @@ pub fn member_named<'n>(
 }
 
 /// The field of a member of a tuple.
-pub(crate) fn field_of<'f>(tuple: &'f Field, path: &str) -> Option<&'f Field> {
+pub fn field_of<'f>(tuple: &'f Field, path: &str) -> Option<&'f Field> {
     let DataType::Struct(members) = tuple.data_type() else { return None };
     if let Some((_, member)) = members.find(path) {
         return Some(member);
