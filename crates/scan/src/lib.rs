@@ -8,3 +8,4 @@ pub mod find;
 pub mod marks;
 pub mod records;
 pub mod number;
+pub mod sum;

@@ -2,10 +2,16 @@
 //!
 //! Invariant: what is no JSON number is refused: `2024-01-05` without quotes is three numbers. Must not know: columns.
 
+use std::net::Ipv4Addr;
+
+use model::ColumnType;
+
 use crate::settings::DateTimeInput;
 use crate::values::cell::{Cell, TextForm};
 use model::calendar::date_text::{TimeText, date, time};
-use scan::number;
+use model::calendar::zone::DAY_SECONDS;
+use model::value::print;
+use scan::{number, sum};
 
 /// Whether the value is JSON and no string.
 #[inline]
@@ -21,15 +27,51 @@ pub(super) fn are_days(cell: Cell<'_>) -> bool {
 
 /// The decimal digits of a literal of SQL that has others: `0x1F`, `0b11`.
 pub(super) fn decimal(cell: Cell<'_>) -> Option<Vec<u8>> {
-    let (digits, radix) = match cell.text {
-        [b'0', b'x' | b'X', digits @ ..] if cell.form == TextForm::Literal => (digits, 16),
-        [b'0', b'b' | b'B', digits @ ..] if cell.form == TextForm::Literal => (digits, 2),
+    let number = Some(cell.text).filter(|_| cell.form == TextForm::Literal).and_then(sum::of_radix)?;
+    Some(number.to_string().into_bytes())
+}
+
+/// What a number in SQL, a word for a truth or a sum of whole numbers is as a value of another type, in the text that the
+/// reader of the type takes; `None` where it is none of these, or no such value.
+pub(super) fn constant(cell: Cell<'_>, of: &ColumnType) -> Option<Vec<u8>> {
+    use ColumnType as T;
+    let whole = match cell.text {
+        _ if cell.form != TextForm::Literal => return None,
+        word if word.eq_ignore_ascii_case(b"true") => Some(1),
+        word if word.eq_ignore_ascii_case(b"false") => Some(0),
+        text => sum::whole(text),
+    };
+    let float = || number::float::<f64>(cell.text).ok();
+    #[expect(clippy::cast_possible_truncation, reason = "a smaller float has no other whole part")]
+    let cut = || float().filter(|value| value.abs() < 9e15).map(|value| value.trunc() as i64);
+    // As many digits are seconds.
+    let seconds = |number: i64| u32::try_from(number).ok().map(|number| format!("{number:010}"));
+    let text = match of {
+        T::Bool => {
+            let is_true = whole.map(|whole| whole != 0).or_else(|| float().map(|value| value != 0.0))?;
+            u8::from(is_true).to_string()
+        }
+        T::Float32 | T::Float64 | T::Decimal { .. } => whole?.to_string(),
+        T::DateTime { .. } => seconds(whole.or_else(cut)?.max(0))?,
+        T::DateTime64 { .. } => {
+            let has_fraction = || float().is_some_and(|value| value.fract() != 0.0);
+            seconds(whole.or_else(|| cut().filter(|_| !has_fraction()))?)?
+        }
+        T::Date => {
+            let amount = whole.or_else(cut)?.max(0);
+            let mut text = Vec::new();
+            print::date(if amount > DAYS_MAX { amount / DAY_SECONDS } else { amount }, &mut text);
+            return Some(text);
+        }
+        T::Ipv4 => Ipv4Addr::from(u32::try_from(whole?).ok()?).to_string(),
+        number if number.is_integer() || number.is_wide_integer() => whole.or_else(cut)?.to_string(),
         _ => return None,
     };
-    // A sign would be taken for a digit.
-    let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
-    u64::from_str_radix(digits, radix).ok().map(|number| number.to_string().into_bytes())
+    Some(text.into_bytes())
 }
+
+/// A number above it is seconds and no days, where a Date is wanted.
+const DAYS_MAX: i64 = 65_535;
 
 /// Eight digits are a date, as in quotes; fewer or more are days since 1970-01-01.
 pub(super) fn days(text: &[u8]) -> Option<i64> {

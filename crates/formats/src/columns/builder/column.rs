@@ -111,6 +111,26 @@ impl Column<'_> {
         Err(ValueError::new(ErrorCode::CANNOT_PARSE_QUOTED_STRING, message))
     }
 
+    /// Stores NULL for a string of SQL that is no value, which is converted as an expression is; false where that is refused. Of
+    /// times and Decimals ClickHouse reads what begins with digits, and what is too large is no NULL.
+    pub(super) fn becomes_null(&mut self, cell: Cell<'_>, error: &ValueError) -> bool {
+        use ColumnType as T;
+        let is_string = cell.form == TextForm::Literal && cell.text.first() == Some(&b'\'');
+        let is_empty = !cell.text.iter().any(|byte| byte.is_ascii_digit() || *byte == b'-');
+        let may_be_null = match self.column_type.value_type() {
+            T::Bool | T::Enum8(_) | T::Enum16(_) => false,
+            T::DateTime { .. } | T::DateTime64 { .. } | T::Decimal { .. } => is_empty,
+            _ => error.code != ErrorCode::ARGUMENT_OUT_OF_BOUND,
+        };
+        match self.nulls {
+            Some(nulls) if is_string && may_be_null => {
+                nulls.append(false);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The error of a cell with the code that it has in the format.
     pub(super) fn refused(&self, cell: Cell<'_>, error: ValueError) -> ValueError {
         refusal::coded(cell, self.column_type, self.options.manner, error)

@@ -188,13 +188,25 @@ fn scalars<'a, T: Copy>(
 }
 
 /// Reads a scalar that is not plain text, or says why it cannot be read.
-fn other_scalar<T>(
+fn other_scalar<T: Copy>(
     column: &mut Column<'_>,
     default: T,
     cell: Cell<'_>,
     read: &mut impl FnMut(&[u8]) -> Result<T, NumberError>,
 ) -> Result<T, ValueError> {
-    checked_scalar(column, default, cell, read).map_err(|error| column.refused(cell, error))
+    checked_scalar(column, default, cell, read).or_else(|error| {
+        if column.options.manner == Manner::Expression {
+            let constant = bare::constant(cell, column.column_type.value_type());
+            if let Some(value) = constant.and_then(|text| read(&text).ok()) {
+                column.valid();
+                return Ok(value);
+            }
+            if column.becomes_null(cell, &error) {
+                return Ok(default);
+            }
+        }
+        Err(column.refused(cell, error))
+    })
 }
 
 fn checked_scalar<T>(

@@ -10,7 +10,7 @@ use crate::values::cell::{Cell, TextForm};
 use model::calendar::date_text::date;
 use model::value::print;
 use scan::find::number_length;
-use scan::number;
+use scan::{number, sum};
 
 /// How the format of a cell reads values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -173,12 +173,19 @@ fn expression(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
         },
         [b'(', .., b')'] if !matches!(value_type, T::Tuple(_)) => ErrorCode::TYPE_MISMATCH,
         [b'(', .., b')'] => return None,
+        // No float of 64 bits holds it.
+        huge if is_huge(huge) && !matches!(value_type, T::Float32 | T::Float64 | T::Decimal { .. }) => {
+            ErrorCode::SYNTAX_ERROR
+        }
         literal if is_truth || number::float::<f64>(literal).is_ok() => match value_type {
             _ if is_nested => ErrorCode::TYPE_MISMATCH,
             T::Uuid => ErrorCode::NOT_IMPLEMENTED,
-            _ if value_type.is_integer() && !literal.iter().any(u8::is_ascii_digit) => {
-                ErrorCode::CANNOT_CONVERT_TYPE
-            }
+            _ if !literal.iter().any(u8::is_ascii_digit) => match value_type {
+                T::Decimal { .. } | T::DateTime64 { .. } => ErrorCode::DECIMAL_OVERFLOW,
+                T::Date | T::DateTime { .. } => ErrorCode::CANNOT_CONVERT_TYPE,
+                _ if value_type.is_integer() => ErrorCode::CANNOT_CONVERT_TYPE,
+                _ => return None,
+            },
             _ => return None,
         },
         dotted if dotted.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.') && !dotted.is_empty() => {
@@ -191,6 +198,10 @@ fn expression(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
     })
 }
 
+fn is_huge(text: &[u8]) -> bool {
+    text.iter().any(u8::is_ascii_digit) && number::float::<f64>(text).is_ok_and(f64::is_infinite)
+}
+
 /// A number or a truth value that stands in SQL without quotes, as text.
 pub(super) fn as_text(cell: Cell<'_>) -> Option<Vec<u8>> {
     let literal = Some(cell.text).filter(|text| cell.form == TextForm::Literal && !text.starts_with(b"'"))?;
@@ -201,12 +212,13 @@ pub(super) fn as_text(cell: Cell<'_>) -> Option<Vec<u8>> {
     if let Some(digits) = decimal(cell) {
         return Some(digits);
     }
-    if let Ok(whole) = number::signed::<i64>(literal) {
-        out.extend_from_slice(whole.to_string().as_bytes());
-    } else if let Ok(whole) = number::unsigned::<u64>(literal) {
+    if let Some(whole) = sum::whole(literal) {
+        return Some(whole.to_string().into_bytes());
+    }
+    if let Ok(whole) = number::unsigned::<u64>(literal) {
         out.extend_from_slice(whole.to_string().as_bytes());
     } else {
-        let value = number::float::<f64>(literal).ok()?;
+        let value = number::float::<f64>(literal).ok().filter(|_| !is_huge(literal))?;
         print::float(value, value, &mut out);
     }
     Some(out)

@@ -15,7 +15,9 @@ pub(super) fn may_be_truth(cell: Cell<'_>) -> bool {
         // Another bare word is an expression.
         TextForm::Literal => match cell.text {
             [b'\'' | b'0'..=b'9' | b'-' | b'+' | b'.', ..] => true,
-            word => word.eq_ignore_ascii_case(b"true") || word.eq_ignore_ascii_case(b"false"),
+            word => [&b"true"[..], b"false", b"nan", b"inf", b"infinity"]
+                .iter()
+                .any(|known| word.eq_ignore_ascii_case(known)),
         },
         _ => true,
     }
