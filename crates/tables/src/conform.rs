@@ -465,3 +465,23 @@ pub fn cast_into(array: &ArrayRef, from: &ColumnType, column: &ColumnDef) -> Res
     debug_assert_eq!(cast.len(), array.len());
     Ok(cast)
 }
+
+/// As [`cast_into`] of values of VALUES, where ClickHouse compares the types first, but for lists of one plain type.
+pub fn cast_value_into(array: &ArrayRef, from: &ColumnType, column: &ColumnDef) -> Result<ArrayRef, Error> {
+    use ColumnType::{Array, Map, Nothing, Tuple};
+    let nests = |of: &ColumnType| matches!(of, Array(_) | Map(..) | Tuple(_));
+    let is_list = match from {
+        Array(item) => !nests(item) && **item != Nothing,
+        Tuple(elements) => elements
+            .iter()
+            .all(|element| !nests(&element.column_type) && element.column_type == elements[0].column_type),
+        _ => false,
+    };
+    cast_into(array, from, column).map_err(|error| {
+        let is_plain = nests(from) && !nests(column.column_type.value_type());
+        match is_plain && !(is_list && error.code == ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT) {
+            true => Error { code: ErrorCode::TYPE_MISMATCH, ..error },
+            false => error,
+        }
+    })
+}

@@ -27,7 +27,7 @@ use crate::query::select::plan;
 use boundary::stack_room::Roomy;
 use sinks::arriving::stream::read_batches;
 use sinks::turns::Batches;
-use tables::conform::cast_into;
+use tables::conform::cast_value_into;
 use tables::insert_shape::InsertShape;
 
 /// Part of no format.
@@ -275,6 +275,12 @@ impl Reading {
                     let array = type_default_array(&self.shape.types[column], 1);
                     Some(OneValue { array, asks: true })
                 }
+                // No expression begins so, and a parameter has a name.
+                Constant::No
+                    if text.starts_with('{') && text[1..].trim_start().starts_with(['}', '\'', '"']) =>
+                {
+                    return Err(unread);
+                }
                 Constant::No => None,
                 // As an expression it would be a Float64, and lose the digits that do not fit.
                 Constant::Unfit => return Err(unread),
@@ -353,7 +359,7 @@ impl Reading {
             if is_unfit && !self.settings.null_as_default {
                 return Err(null_unfit(value.text, target));
             }
-            let array = cast_into(array, &from_field(row.schema_ref().field(at)), target)?;
+            let array = cast_value_into(array, &from_field(row.schema_ref().field(at)), target)?;
             Ok(OneValue { array, asks })
         };
         together.iter().enumerate().map(cast).collect()

@@ -29,7 +29,7 @@ pub fn subcolumn_type(of: &ColumnType, path: &str) -> Option<ColumnType> {
             let (at, rest) = element(elements, path)?;
             subcolumn_type(&elements[at].column_type, rest)
         }
-        ColumnType::Nullable(tuple) if is_part(tuple, path) => {
+        ColumnType::Nullable(tuple) if path != "null" && matches!(**tuple, ColumnType::Tuple(_)) => {
             subcolumn_type(tuple, path).map(ColumnType::within_null)
         }
         ColumnType::Array(_) if path == "size0" => Some(ColumnType::UInt64),
@@ -50,11 +50,6 @@ pub fn subcolumn_type(of: &ColumnType, path: &str) -> Option<ColumnType> {
         }
         plain => (plain.is_nullable() && path == "null").then_some(ColumnType::UInt8),
     }
-}
-
-/// Whether a path asks a tuple that may be NULL for a part of it.
-fn is_part(of: &ColumnType, path: &str) -> bool {
-    matches!(of, ColumnType::Tuple(_)) && path != "null"
 }
 
 /// Where the element is that a path begins with, and the path behind it. One without a name has its number for one.
@@ -88,7 +83,7 @@ fn part(array: &ArrayRef, of: &ColumnType, path: &str) -> Result<ArrayRef, Funct
             let (at, rest) = element(elements, path).ok_or_else(|| missing(of, path))?;
             part(array.as_struct().column(at), &elements[at].column_type, rest)
         }
-        ColumnType::Nullable(tuple) if is_part(tuple, path) => {
+        ColumnType::Nullable(tuple) if path != "null" && matches!(**tuple, ColumnType::Tuple(_)) => {
             let made = subcolumn_type(of, path).ok_or_else(|| missing(of, path))?;
             let default = Scalar::new(default_array(&made, 1));
             Ok(zip(&is_not_null(array)?, &part(array, tuple, path)?, &default)?)

@@ -93,9 +93,20 @@ pub(crate) struct Column<'a> {
 impl Column<'_> {
     /// There is no conversion between these types.
     pub(crate) fn unsupported(&self) -> CastError {
+        use ColumnType::{Array, DateTime64, Decimal, Enum8, Enum16, FixedString, Map, Tuple};
+        let nests = matches!(self.from, Array(_) | Map(..) | Tuple(_)) && !self.from.is_interval();
+        let code = match self.to {
+            Decimal { .. } | DateTime64 { .. } | Enum8(_) | Enum16(_) if nests => {
+                ErrorCode::CANNOT_CONVERT_TYPE
+            }
+            FixedString(_) if nests => ErrorCode::NOT_IMPLEMENTED,
+            to if nests && !matches!(to, Array(_) | Map(..) | Tuple(_)) => {
+                ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT
+            }
+            _ => ErrorCode::TYPE_MISMATCH,
+        };
         let message = format!("conversion from {} to {} is not supported", self.from, self.to);
-        let (value, to) = (String::new(), self.to.clone());
-        CastError { code: ErrorCode::TYPE_MISMATCH, row: 0, value, to, message }
+        CastError { code, row: 0, value: String::new(), to: self.to.clone(), message }
     }
 
     /// As [`Self::unsupported`], with the code ClickHouse has for states, and for intervals of times with fractions.

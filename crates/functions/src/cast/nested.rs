@@ -74,7 +74,6 @@ impl Caster {
                 false => Some(at),
             };
             match found {
-                // A NULL among values that know none is that of the tuple.
                 Some(at) if source.column(at).null_count() > 0 && !from[at].column_type.is_nullable() => {
                     self.step(source.column(at), &from[at].column_type, &to.column_type)
                 }

@@ -84,8 +84,8 @@ impl Problem {
             Problem::DecimalDigits => ErrorCode::ARGUMENT_OUT_OF_BOUND,
             Problem::TooLong => ErrorCode::TOO_LARGE_STRING_SIZE,
             Problem::Quote => ErrorCode::CANNOT_PARSE_QUOTED_STRING,
-            Problem::Closing(_) => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
-            Problem::Opening(_) => ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT,
+            Problem::Opening('[') => ErrorCode::CANNOT_READ_ARRAY_FROM_TEXT,
+            Problem::Closing(_) | Problem::Opening(_) => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
             Problem::Elements => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
         }
     }
