@@ -13,6 +13,7 @@ pub mod uuid_text;
 pub mod width;
 pub mod strokes;
 pub mod members;
+pub mod enum_lookup;
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -6,7 +6,6 @@
 
 mod bare;
 mod refusal;
-mod enum_lookup;
 mod store;
 
 mod nested;

@@ -20,9 +20,9 @@ use arrow::error::ArrowError;
 use model::raw_text::bytes_of_all;
 use model::saturating::place_of;
 use model::type_arrow::{to_data_type, to_field};
+use model::value::enum_lookup::EnumLookup;
 use model::{ColumnType, Value, WideInteger};
 
-use super::enum_lookup::EnumLookup;
 use super::{BuilderOptions, TypedColumnBuilder, zone_of};
 use crate::error::FormatError;
 use model::calendar::date_text::TimeText;

@@ -1,23 +1,24 @@
 //! Numbers of an enum by name.
+//!
+//! Invariant: what is found is a number of the enum. Must not know: where texts come from.
 
 use std::collections::HashMap;
 
-use model::EnumValues;
-
-use scan::number;
+use crate::column_type::EnumValues;
 
 /// Names of up to this many are compared one by one.
 const ENUM_SCAN_MAX: usize = 8;
 
 /// Finds an enum's number by its name, or by the number's text.
 #[derive(Debug)]
-pub(super) struct EnumLookup {
+pub struct EnumLookup {
     names: Vec<(Box<[u8]>, i16)>,
     by_name: HashMap<Box<[u8]>, i16>,
 }
 
 impl EnumLookup {
-    pub(super) fn new(values: &EnumValues) -> Self {
+    /// The lookup for an enum.
+    pub fn new(values: &EnumValues) -> Self {
         let names: Vec<(Box<[u8]>, i16)> =
             values.iter().map(|(number, name)| (name.as_bytes().into(), number)).collect();
         let by_name =
@@ -26,17 +27,17 @@ impl EnumLookup {
     }
 
     /// The default of the column: the smallest number, as in ClickHouse.
-    pub(super) fn least(&self) -> i16 {
+    pub fn least(&self) -> i16 {
         self.names.first().map_or(0, |(_, number)| *number)
     }
 
     /// The number a text stands for; with `numbers` names are not looked at.
-    pub(super) fn find_as(&self, text: &[u8], numbers: bool) -> Option<i16> {
+    pub fn find_as(&self, text: &[u8], numbers: bool) -> Option<i16> {
         if numbers { self.known(text) } else { self.find(text) }
     }
 
     fn known(&self, text: &[u8]) -> Option<i16> {
-        let number = number::signed::<i16>(text).ok()?;
+        let number: i16 = std::str::from_utf8(text).ok()?.parse().ok()?;
         self.names.iter().any(|(_, known)| *known == number).then_some(number)
     }
 
