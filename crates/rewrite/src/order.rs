@@ -12,8 +12,8 @@ use sql::reader::clauses::{COUNT_MARK, LIMIT_BY, ORDER_BY_ALL, WITH_TIES};
 use sql::reader::head::ident;
 use sql::{Result, SqlError};
 use sqlparser::ast::{
-    Expr, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Value,
-    visit_expressions,
+    Expr, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions,
+    UnaryOperator, Value, visit_expressions,
 };
 
 use crate::Rewriter;
@@ -146,9 +146,13 @@ impl Rewriter {
         Ok(LimitClause::LimitOffset { limit, offset, limit_by: vec![] })
     }
 
-    /// A count of LIMIT: a plain number stays one.
+    /// A count of LIMIT: a plain number stays one, also below 0.
     fn count(&mut self, expr: Expr) -> Result<Expr> {
-        match &expr {
+        let digits = match &expr {
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => expr.as_ref(),
+            other => other,
+        };
+        match digits {
             Expr::Value(value) if matches!(value.value, Value::Number(..)) => Ok(expr),
             _ => self.value(expr),
         }

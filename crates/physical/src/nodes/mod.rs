@@ -15,6 +15,7 @@ pub(crate) mod array_join;
 mod cells;
 mod asof;
 mod cut;
+mod ends;
 pub mod join_table;
 mod fill;
 pub mod running;

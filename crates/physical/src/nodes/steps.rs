@@ -16,13 +16,14 @@ use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use model::ErrorCode;
 use model::type_arrow::from_field;
-use planner::nodes::{ArrayJoin, Asof, Cut, Fill, without_apart};
+use planner::nodes::{ArrayJoin, Asof, Cut, Ends, Fill, without_apart};
 
 use super::array_join::ArrayJoinExec;
 use super::asof::{AsofExec, Match, Nearest, Side};
 use super::blocks::{Blocks, BlocksExec, with_blocks};
 use super::cut::{CutExec, Rule};
 use super::drawn::{Drawn, DrawnExec, with_barriers};
+use super::ends::EndsExec;
 use super::fill::{Constant, FillExec, Plan, Written, alone_if_stale, rule};
 use super::repeated::with_room;
 use super::skip::{Skip, SkipExec, with_skips};
@@ -94,6 +95,9 @@ impl ExtensionPlanner for Steps {
         }
         if let Some(skip) = node.downcast_ref::<Skip>() {
             return Ok(Some(SkipExec::over(Arc::clone(input), skip.rows)?));
+        }
+        if let Some(ends) = node.downcast_ref::<Ends>() {
+            return Ok(Some(EndsExec::over(Arc::clone(input), ends.clone())?));
         }
         let Some(cut) = node.downcast_ref::<Cut>() else { return Ok(None) };
         let keys = cut.keys.iter();

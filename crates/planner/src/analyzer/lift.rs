@@ -18,7 +18,7 @@ use model::saturating::usize_of;
 use super::marked::marked;
 use super::marks::{ASOF, DISTINCT_BY, FILL, INTERPOLATE, LIMIT_BY, MARKS, ORDER_BY_ALL, WITH_TIES};
 use super::ordered::ordered;
-use crate::nodes::{Asof, Cut, CutKind, Fill, FillKey, Interpolated};
+use crate::nodes::{Asof, Cut, CutKind, Ends, Fill, FillKey, Interpolated};
 use crate::scalar::prewhere::prewhere_of;
 use aggregates::typing::external;
 
@@ -56,6 +56,7 @@ fn lifted(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let mut sort = match plan {
         LogicalPlan::Sort(sort) => sort,
         LogicalPlan::Filter(filter) => return prewhere_first(filter),
+        LogicalPlan::Limit(limit) => return Ends::planned(limit).map(Transformed::yes),
         other => return Ok(Transformed::no(other)),
     };
     let is_all = |key: &SortExpr| mark_of(&key.expr).is_some_and(|mark| mark.name() == ORDER_BY_ALL);

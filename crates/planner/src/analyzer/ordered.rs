@@ -13,7 +13,7 @@ use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection, SortExpr, SubqueryAlias};
 
-use crate::nodes::Cut;
+use crate::nodes::{Cut, Ends};
 
 /// Aggregates whose result shows the order of rows, and which keep the keys themselves.
 const SHOWING_ORDER: &[&str] = &[
@@ -168,7 +168,9 @@ fn order_of(plan: &LogicalPlan) -> Option<Vec<SortExpr>> {
         LogicalPlan::Limit(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_) => {
             order_of(plan.inputs().first()?)
         }
-        LogicalPlan::Extension(extension) if extension.node.as_any().is::<Cut>() => {
+        LogicalPlan::Extension(extension)
+            if extension.node.as_any().is::<Cut>() || extension.node.as_any().is::<Ends>() =>
+        {
             order_of(plan.inputs().first()?)
         }
         LogicalPlan::Projection(projection) => {

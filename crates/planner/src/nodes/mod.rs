@@ -1,4 +1,4 @@
-//! Steps of a plan that ClickHouse has and DataFusion has not: ARRAY JOIN, LIMIT BY, WITH TIES, WITH FILL, ASOF JOIN.
+//! Steps of a plan that ClickHouse has and DataFusion has not: ARRAY JOIN, LIMIT BY, WITH TIES, LIMIT from the end, WITH FILL, ASOF JOIN.
 //!
 //! Invariant: a node says what is to be done, never how; the engine plans how. A node's columns are its inputs', one
 //! for one, so that projections and filters move through it. Must not know: SQL text, storage.
@@ -7,6 +7,7 @@ mod apart;
 mod array_join;
 mod asof;
 mod cut;
+mod ends;
 mod fill;
 
 use std::collections::BTreeSet;
@@ -18,6 +19,7 @@ pub use apart::{Apart, without_apart};
 pub use array_join::{ArrayJoin, element_field};
 pub use asof::Asof;
 pub use cut::{Cut, CutKind};
+pub use ends::{Count, Ends};
 pub use fill::{Fill, FillKey, Interpolated};
 
 /// What a node needs of its input when these of its columns are wanted: those, and what its expressions name.

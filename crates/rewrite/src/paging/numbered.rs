@@ -64,7 +64,10 @@ fn skipped(limit: Option<&LimitClause>) -> Option<Expr> {
     };
     match offset {
         None => Some(number("0")),
-        Some(Expr::Value(value)) if matches!(value.value, Value::Number(..)) => offset.cloned(),
+        Some(Expr::Value(value)) => match &value.value {
+            Value::Number(digits, _) if digits.bytes().all(|byte| byte.is_ascii_digit()) => offset.cloned(),
+            _ => None,
+        },
         Some(_) => None,
     }
 }
