@@ -1,5 +1,5 @@
 //! The nouns of the database: ids, types, table and part descriptions, codes of errors; and the arithmetic all crates share, as
-//! the calendar, time zones, published hashes, and how single values are written.
+//! the calendar, time zones, published hashes, distances, and how single values are written.
 //!
 //! Invariant: plain data. No I/O, no async, no clock; of Arrow only schema types, arrays of keys and batches.
 //! Must not know: SQL text beyond type names, the log, files.
@@ -8,6 +8,7 @@ pub mod calendar;
 pub mod mix64;
 pub mod saturating;
 pub mod hashes;
+pub mod likeness;
 pub mod error_code;
 pub mod ids;
 pub mod column_type;
