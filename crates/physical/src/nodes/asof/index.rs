@@ -4,14 +4,14 @@
 
 use std::collections::HashMap;
 
-use arrow::array::{Array, RecordBatch};
-use arrow::datatypes::Schema;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{Schema, i256};
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryReservation;
 use functions::FunctionError;
 use model::type_arrow::from_field;
-use model::{ColumnType, ErrorCode};
+use model::{ColumnType, ErrorCode, WideInteger};
 
 use super::{Nearest, Side};
 use crate::nodes::cells::{Cell, cells_of};
@@ -20,7 +20,7 @@ use crate::nodes::cells::{Cell, cells_of};
 const KEY_BYTES: usize = 96;
 
 /// A value in an order that holds for whole numbers and for floats.
-type Value = i128;
+type Value = i256;
 
 /// Batch and row.
 type Place = (usize, usize);
@@ -52,26 +52,44 @@ impl Keys {
         let columns = self.side.equal.iter().map(array).collect::<Result<Vec<_>>>()?;
         let nulls: Vec<_> = columns.iter().filter_map(|column| column.logical_nulls()).collect();
         let keys = self.converter.convert_columns(&columns)?;
-        let values = array(&self.side.value)?;
-        let cells = cells_of(&values, &self.value_type).map_err(|_| {
-            let message = format!("ASOF JOIN by values of type {} is not supported", self.value_type);
-            DataFusionError::External(Box::new(FunctionError::new(ErrorCode::BAD_TYPE_OF_FIELD, message)))
-        })?;
-        let one = |(row, cell): (usize, Cell)| {
-            let value = match cell {
-                Cell::Whole(value) => value,
-                Cell::Float(value) => ordered(value),
-                Cell::Null => return None,
-            };
+        let values = values_of(&array(&self.side.value)?, &self.value_type)?;
+        let one = |(row, value): (usize, Option<Value>)| {
             let present = nulls.iter().all(|nulls| nulls.is_valid(row));
-            present.then(|| (keys.row(row).as_ref().into(), value))
+            value.filter(|_| present).map(|value| (keys.row(row).as_ref().into(), value))
         };
-        Ok(cells.into_iter().enumerate().map(one).collect())
+        Ok(values.into_iter().enumerate().map(one).collect())
     }
 }
 
+fn values_of(values: &ArrayRef, column_type: &ColumnType) -> Result<Vec<Option<Value>>> {
+    let refused = || {
+        let message = format!("ASOF JOIN by values of type {column_type} is not supported");
+        DataFusionError::External(Box::new(FunctionError::new(ErrorCode::BAD_TYPE_OF_FIELD, message)))
+    };
+    if let Some(wide) = WideInteger::of(column_type) {
+        let values = values.as_fixed_size_binary();
+        let one = |row: usize| {
+            let value = values.is_valid(row).then(|| wide.decode(values.value(row)));
+            // The larger half of UInt256 is below 0 in memory, where it has no place among other types.
+            if wide.signed || value.is_none_or(|value| value >= i256::ZERO) {
+                Ok(value)
+            } else {
+                Err(refused())
+            }
+        };
+        return (0..values.len()).map(one).collect();
+    }
+    let cells = cells_of(values, column_type).map_err(|_| refused())?;
+    let value = |cell| match cell {
+        Cell::Whole(value) => Some(i256::from_i128(value)),
+        Cell::Float(value) => Some(i256::from_i128(ordered(value))),
+        Cell::Null => None,
+    };
+    Ok(cells.into_iter().map(value).collect())
+}
+
 /// The bits of a float as a number of the same order.
-fn ordered(value: f64) -> Value {
+fn ordered(value: f64) -> i128 {
     let bits = i128::from(value.to_bits());
     let sign = 1_i128 << 63;
     // -0 and 0 are equal.
