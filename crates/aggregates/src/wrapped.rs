@@ -172,6 +172,10 @@ impl AggregateUDFImpl for Wrapped {
     }
 
     fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
+        if arg_types.len() > self.definition.arity && arg_types.contains(&DataType::Null) {
+            // Too many arguments with a NULL among them: nothing is aggregated, and the NULL stays one without a type.
+            return Ok(arg_types.to_vec());
+        }
         // DataFusion would bury an error of this place in a text; `return_field` reports it.
         let Ok(mut types) = (self.definition.arguments)(self.definition, self.arguments(arg_types)) else {
             return Ok(arg_types.to_vec());
@@ -187,7 +191,7 @@ impl AggregateUDFImpl for Wrapped {
     fn return_field(&self, arg_fields: &[FieldRef]) -> Result<FieldRef> {
         // Of a NULL as it is written nothing is aggregated, whatever stands behind the arguments.
         let is_null = |field: &FieldRef| *type_of_field(field).value_type() == ColumnType::Nothing;
-        let is_of_null = self.definition.name != "count" && self.arguments(arg_fields).iter().any(is_null);
+        let is_of_null = self.definition.name != "count" && arg_fields.iter().any(is_null);
         if !is_of_null || arg_fields.len() < self.definition.arity {
             self.definition.check_count(arg_fields.len())?;
         }

@@ -101,7 +101,10 @@ async fn explained_lines(
         ExplainKind::Ast => {
             lines_of(&execution.secrets(&services.config).scrub(&format!("{:#?}", query.ast)))
         }
-        ExplainKind::Syntax => vec![masked(&sql::explained_syntax(explain, query, target))],
+        ExplainKind::Syntax => {
+            let is_distinct = |name: &str| execution.settings.get_text(name) == "DISTINCT";
+            vec![masked(&sql::explained_syntax(explain, query, target, is_distinct))]
+        }
         ExplainKind::Plan => plan_lines(services, execution, query, target).await?,
         ExplainKind::Pipeline => physical_lines(services, execution, query).await?,
         ExplainKind::Estimate => estimate(services, execution, query).await?,

@@ -161,7 +161,13 @@ fn in_box(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
         let cells = |low: f64, high: f64, end: f64, bits: u32| {
             cell(low.clamp(-end, end), -end, end, bits)..=cell(high.clamp(-end, end), -end, end, bits)
         };
-        let (longitudes, latitudes) = (cells(low.0, high.0, 180.0, along), cells(low.1, high.1, 90.0, up));
+        let (mut longitudes, mut latitudes) =
+            (cells(low.0, high.0, 180.0, along), cells(low.1, high.1, 90.0, up));
+        // Of a box that only touches the map's edge ClickHouse has the first cell.
+        if low.0 >= 180.0 || high.0 <= -180.0 || low.1 >= 90.0 || high.1 <= -90.0 {
+            longitudes = *longitudes.start()..=*longitudes.start();
+            latitudes = *latitudes.start()..=*latitudes.start();
+        }
         let count = |range: &std::ops::RangeInclusive<u64>| range.end() - range.start() + 1;
         let all = count(&longitudes).saturating_mul(count(&latitudes));
         if all > BOX_MAX {

@@ -182,7 +182,9 @@ impl ScalarFunction {
     /// The type of the result, or why these arguments do not fit.
     pub fn result_type(&self, args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         let any_null = || args.iter().any(|arg| *arg.column_type.value_type() == ColumnType::Nothing);
-        if args.len() > self.arguments_max && self.asks_for_null_first() && any_null() {
+        let is_few = args.len() < self.arguments_min && self.converts();
+        let is_other_count = args.len() > self.arguments_max || is_few;
+        if is_other_count && self.asks_for_null_first() && any_null() {
             return Ok(ColumnType::Nothing);
         }
         if args.len() < self.arguments_min || args.len() > self.arguments_max {
@@ -313,8 +315,13 @@ impl ScalarFunction {
     /// Whether it is one that ClickHouse lets take several numbers of arguments: of a NULL among them it is NULL before they are
     /// counted.
     fn asks_for_null_first(&self) -> bool {
-        let converts = ["toInt", "toUInt", "toFloat", "toString"].iter().any(|to| self.name.starts_with(to));
-        converts || self.nulls == NullRule::Propagate && self.arguments_min < self.arguments_max
+        self.converts() || self.nulls == NullRule::Propagate && self.arguments_min < self.arguments_max
+    }
+
+    /// Of these too few arguments are not counted either.
+    fn converts(&self) -> bool {
+        let to = ["toInt", "toUInt", "toFloat", "toString", "toDecimal", "toDateTime64"];
+        self.name != "toDecimalString" && to.iter().any(|to| self.name.starts_with(to))
     }
 
     fn wrong_count(&self, count: usize) -> FunctionError {

@@ -8,12 +8,23 @@ use crate::printer::formatted::{Layout, formatted_expression, formatted_query};
 use crate::statement::{Explain, Insert, InsertTarget, Query};
 use lexer::escape::quote_name;
 
-/// The query as ClickHouse reads it, with operators as functions.
-pub fn explained_syntax(explain: &Explain, query: &Query, target: Option<&Insert>) -> String {
+/// The query as ClickHouse reads it, with operators as functions; `is_distinct` tells which settings say DISTINCT.
+pub fn explained_syntax(
+    explain: &Explain,
+    query: &Query,
+    target: Option<&Insert>,
+    is_distinct: impl Fn(&str) -> bool,
+) -> String {
     let on_one_line = explain.options.iter().any(|option| {
         option.name == "oneline" && option.value.text().is_some_and(|value| !["0", "false"].contains(&value))
     });
-    let layout = Layout { on_one_line, as_functions: true, as_tree: target.is_none() };
+    let layout = Layout {
+        on_one_line,
+        as_functions: true,
+        as_tree: target.is_none(),
+        intersect_distinct: is_distinct("intersect_default_mode"),
+        except_distinct: is_distinct("except_default_mode"),
+    };
     let select = formatted_query(query, layout);
     let Some(insert) = target else { return select };
     let place = match &insert.target {

@@ -11,7 +11,7 @@ use sqlparser::ast::{
 use super::calls::window;
 use super::expression::{self, expression, key};
 use super::order::order_and_limit;
-use super::page::Page;
+use super::page::{Layout, Page};
 use super::tables::{from, object};
 use crate::reader::tokens::WITH_EXPRESSION;
 
@@ -114,7 +114,8 @@ fn chain<'a>(
     let (mut operands, mut rest) = (vec![], body);
     let mut last = None;
     while let SetExpr::SetOperation { op, set_quantifier, left, right } = rest {
-        if as_tree && last.is_some_and(|last| last != *op) {
+        // In a tree only UNION has more than two operands.
+        if as_tree && last.is_some_and(|last| last != *op || last != SetOperator::Union) {
             break;
         }
         last = Some(*op);
@@ -149,18 +150,42 @@ fn operation(page: &mut Page, all: &SetExpr, mut with: Option<&With>) {
             page.push(match quantifier {
                 SetQuantifier::All => " ALL",
                 SetQuantifier::Distinct => " DISTINCT",
+                _ if page.layout.as_tree && is_distinct(page.layout, *operator) => " DISTINCT",
                 _ if page.layout.as_tree => " ALL",
                 _ => "",
             });
             page.line();
         }
         let is_bare = !page.layout.as_tree && !is_except(at) && !is_except(at + 1);
-        let with = with.take();
-        match within(operand) {
-            inner @ SetExpr::Select(_) if is_bare => body(page, inner, with),
-            inner => group(page, |page| body(page, inner, with)),
+        let with = if page.layout.as_tree { with } else { with.take() };
+        match (within(operand), with) {
+            (inner @ SetExpr::Select(_), with) if is_bare => body(page, inner, with),
+            (SetExpr::Query(own), Some(outer)) if page.layout.as_tree && own.with.is_some() => {
+                group(page, |page| query(page, &joined(own, outer)));
+            }
+            (inner, with) => group(page, |page| body(page, inner, with)),
         }
     }
+}
+
+fn is_distinct(layout: Layout, operator: SetOperator) -> bool {
+    match operator {
+        SetOperator::Union => false,
+        SetOperator::Intersect => layout.intersect_distinct,
+        SetOperator::Except | SetOperator::Minus => layout.except_distinct,
+    }
+}
+
+/// The query with the items of an outer WITH behind its own, which hide those of their names.
+fn joined(query: &Query, outer: &With) -> Query {
+    let mut query = query.clone();
+    if let Some(with) = &mut query.with {
+        let name = |cte: &Cte| cte.alias.name.value.clone();
+        let own: Vec<String> = with.cte_tables.iter().map(name).collect();
+        with.cte_tables.extend(outer.cte_tables.iter().filter(|cte| !own.contains(&name(cte))).cloned());
+        with.recursive |= outer.recursive;
+    }
+    query
 }
 
 /// What stands in the parentheses, where they say nothing.

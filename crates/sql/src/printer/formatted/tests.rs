@@ -6,7 +6,7 @@ use crate::parser::{parse_one, parse_query};
 use crate::statement::Statement;
 
 const ON_ONE_LINE: Layout = Layout::ON_ONE_LINE;
-const AS_FUNCTIONS: Layout = Layout { on_one_line: true, as_functions: true, as_tree: true };
+const AS_FUNCTIONS: Layout = Layout { as_functions: true, as_tree: true, ..Layout::ON_ONE_LINE };
 
 fn shown(text: &str, layout: Layout) -> String {
     match parse_one(text).map(|parsed| parsed.statement) {
