@@ -112,7 +112,12 @@ impl Rewriter {
             }
             return Ok(call(&name_of(function), args));
         }
-        if self.manner.ignores_positions && position(&key).is_some() {
+        let is_number = matches!(&key, Expr::Value(value) if matches!(value.value, Value::Number(..)));
+        if is_number && position(&key).is_none() {
+            // DataFusion would take any number for a position.
+            return Ok(Expr::Nested(Box::new(self.value(key)?)));
+        }
+        if self.manner.ignores_positions && is_number {
             return Ok(with_type(key));
         }
         if let Some(position) = position(&key) {

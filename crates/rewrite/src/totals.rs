@@ -117,12 +117,6 @@ pub(crate) fn rows_at_least(least: &str) -> Expr {
 
 /// WHERE of the totals: rows of the groups that HAVING lets pass.
 fn of_passing_groups(select: &Select, keys: &[Expr]) -> Result<Expr> {
-    let is_set = |key: &Expr| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_));
-    if matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.iter().any(is_set)) {
-        return Err(SqlError::not_implemented(
-            "WITH TOTALS together with HAVING and ROLLUP, CUBE or GROUPING SETS",
-        ));
-    }
     let mut groups = select.clone();
     let key = match keys {
         [key] => key.clone(),

@@ -228,6 +228,10 @@ fn select(checked: &Select, depth: Depth) -> Result<()> {
     some(having.as_ref(), depth)?;
     some(qualify.as_ref(), depth)?;
     self::group_by(group_by, depth)?;
+    refuse_if(
+        having.is_some() && has_totals_of_sets(group_by),
+        "WITH TOTALS together with HAVING and ROLLUP, CUBE or GROUPING SETS",
+    )?;
     named_window.iter().try_for_each(|window| match &window.1 {
         NamedWindowExpr::NamedWindow(_) => Ok(()),
         NamedWindowExpr::WindowSpec(spec) => call::window(spec, depth),
@@ -255,6 +259,15 @@ fn group_by(checked: &GroupByExpr, depth: Depth) -> Result<()> {
         Some(GroupByWithModifier::GroupingSets(sets)) if modifiers.len() == 1 => group_key(sets, depth),
         Some(_) => Err(SqlError::not_implemented("several modifiers of GROUP BY")),
     }
+}
+
+fn has_totals_of_sets(group_by: &GroupByExpr) -> bool {
+    let is_set = |key: &Expr| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_));
+    let (modifiers, sets) = match group_by {
+        GroupByExpr::All(modifiers) => (modifiers, false),
+        GroupByExpr::Expressions(keys, modifiers) => (modifiers, keys.iter().any(is_set)),
+    };
+    modifiers.contains(&GroupByWithModifier::Totals) && (sets || modifiers.len() > 1)
 }
 
 fn group_key(checked: &Expr, depth: Depth) -> Result<()> {
