@@ -9,6 +9,7 @@ pub mod mix64;
 pub mod saturating;
 pub mod hashes;
 pub mod likeness;
+pub mod curves;
 pub mod error_code;
 pub mod ids;
 pub mod column_type;

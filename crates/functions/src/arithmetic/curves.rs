@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
+use model::curves::{along_hilbert, gathered, interleaved, of_hilbert, spread, taken_apart};
 use model::{ColumnType, ErrorCode};
 
 use crate::cast::CastMode;
@@ -37,19 +38,6 @@ const SHIFT: Scales = Scales {
     encode: |number, bits| number << bits,
     decode: |number, bits| number >> bits,
 };
-
-/// Where the bits of a number are when each takes the room of `room`: the highest of its places.
-fn places(room: u64) -> impl Iterator<Item = (u64, u64)> {
-    (0..64).zip((room - 1..64).step_by(usize::try_from(room).unwrap_or(1)))
-}
-
-fn spread(number: u64, room: u64) -> u64 {
-    places(room).fold(0, |spread, (bit, place)| spread | (number >> bit & 1) << place)
-}
-
-fn gathered(number: u64, room: u64) -> u64 {
-    places(room).fold(0, |gathered, (bit, place)| gathered | (number >> place & 1) << bit)
-}
 
 fn unsigned(column_type: &ColumnType) -> bool {
     integer_shape(column_type).is_some_and(|(_, signed)| !signed)
@@ -107,67 +95,6 @@ fn scales_of(call: &Call<'_>, scales: Scales, name: &str) -> Result<Option<Vec<u
         numbers.push(number);
     }
     Ok(Some(numbers))
-}
-
-/// The bits of all numbers in turn, from the lowest.
-fn interleaved(numbers: &[u64]) -> u64 {
-    let (mut code, mut place) = (0, 0);
-    for bit in 0..64 {
-        for number in numbers {
-            if place < 64 {
-                code |= (number >> bit & 1) << place;
-            }
-            place += 1;
-        }
-    }
-    code
-}
-
-fn taken_apart(code: u64, count: usize) -> Vec<u64> {
-    let mut numbers = vec![0; count];
-    for place in 0..64 {
-        numbers[place % count] |= (code >> place & 1) << (place / count);
-    }
-    numbers
-}
-
-/// Where Hilbert's curve of 32 steps comes to a place, from the highest bits on; 0 for places beyond it.
-fn along_hilbert(x: u64, y: u64) -> u64 {
-    if x.max(y) > 0xFFFF_FFFF {
-        return 0;
-    }
-    let (mut x, mut y, mut code) = (x, y, 0);
-    for bit in (0..32).rev() {
-        let (a, b) = (x >> bit & 1, y >> bit & 1);
-        code = code << 2 | (3 * a) ^ b;
-        let low = (1_u64 << bit) - 1;
-        if b == 0 {
-            if a == 1 {
-                (x, y) = (low - (x & low), low - (y & low));
-            }
-            (x, y) = (y & low, x & low);
-        }
-    }
-    code
-}
-
-fn of_hilbert(code: u64) -> (u64, u64) {
-    let (mut x, mut y) = (0_u64, 0_u64);
-    for step in 0..32 {
-        let quarter = code >> (2 * step) & 3;
-        let a = quarter >> 1 & 1;
-        let b = (quarter ^ a) & 1;
-        let low = (1_u64 << step) - 1;
-        if b == 0 {
-            if a == 1 {
-                (x, y) = (low - (x & low), low - (y & low));
-            }
-            (x, y) = (y, x);
-        }
-        x |= a << step;
-        y |= b << step;
-    }
-    (x, y)
 }
 
 fn encode(

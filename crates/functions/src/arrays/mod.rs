@@ -14,6 +14,7 @@ mod fold;
 mod reorder;
 mod concat;
 mod ranked;
+mod near;
 mod tuples;
 mod subcolumns;
 mod drawn;
@@ -36,6 +37,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(fold::functions());
     out.extend(concat::functions());
     out.extend(ranked::functions());
+    out.extend(near::functions());
     out.extend(tuples::functions());
     out.extend(subcolumns::functions());
     out.extend(drawn::functions());

@@ -121,3 +121,22 @@ pub fn ngram_search<T: Eq + Hash + Clone>(text: &[T], needle: &[T], n: usize) ->
 pub fn hamming(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).filter(|(x, y)| x != y).count() + a.len().abs_diff(b.len())
 }
+
+/// As [`levenshtein`], where an insertion or removal costs the weight of the element, and an exchange both.
+pub fn weighted_levenshtein<T: PartialEq>(a: &[T], b: &[T], a_weights: &[f64], b_weights: &[f64]) -> f64 {
+    let inserted = b_weights.iter().scan(0.0, |sum, weight| {
+        *sum += weight;
+        Some(*sum)
+    });
+    let mut row: Vec<f64> = std::iter::once(0.0).chain(inserted).collect();
+    for (x, removal) in a.iter().zip(a_weights) {
+        let mut diagonal = row[0];
+        row[0] += removal;
+        for (j, (y, insertion)) in b.iter().zip(b_weights).enumerate() {
+            let exchanged = if x == y { diagonal } else { diagonal + removal + insertion };
+            diagonal = row[j + 1];
+            row[j + 1] = exchanged.min(row[j] + insertion).min(diagonal + removal);
+        }
+    }
+    row[b.len()]
+}
