@@ -167,6 +167,7 @@ fn volatile_functions_say_so() {
         "arrayRandomSample",
         "arrayShuffle",
         "blockSize",
+        "dateTimeToUUIDv7",
         "dumpColumnStructure",
         "fuzzBits",
         "generateUUIDv4",

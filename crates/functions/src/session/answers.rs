@@ -17,6 +17,7 @@ use crate::columns::number::wrap;
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call, SessionValues};
 use crate::kernel::registry::ScalarFunction;
+use crate::time::temporal::ticks;
 
 fn session_text(name: &'static str, text: fn(&SessionValues) -> &str) -> ScalarFunction {
     ScalarFunction::new(
@@ -233,20 +234,27 @@ fn uuids(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     Ok(Arc::new(FixedSizeBinaryArray::new(16, Buffer::from(bytes), None)))
 }
 
-/// UUIDs that start with the time the statement started, in the order of rows: a counter with a random start behind the time.
-fn uuids_in_order(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
-    let millis = u128::try_from(call.session.now_ns.div_euclid(1_000_000)).unwrap_or(0) & 0xFFFF_FFFF_FFFF;
+/// UUIDs that start with a time in milliseconds, in the order of rows: a counter with a random start behind the time.
+fn uuids_in_order(call: &Call<'_>, millis: impl Fn(usize) -> i64) -> ArrayRef {
     // One bit less than it has, so that it does not start again.
     let start = call.session.random.next_u64() >> 23;
     let mut bytes = Vec::with_capacity(call.rows * 16);
     for row in 0..call.rows {
+        let millis = u128::try_from(millis(row)).unwrap_or(0) & 0xFFFF_FFFF_FFFF;
         let counter = u128::from(start.wrapping_add(u64_of(row)) & 0x3FF_FFFF_FFFF);
         let random = u128::from(call.session.random.next_u64() >> 32);
         let (high, low) = (counter >> 30, counter & 0x3FFF_FFFF);
         let uuid = millis << 80 | 7 << 76 | high << 64 | 2 << 62 | low << 32 | random;
         bytes.extend(uuid.to_be_bytes());
     }
-    Ok(Arc::new(FixedSizeBinaryArray::new(16, Buffer::from(bytes), None)))
+    Arc::new(FixedSizeBinaryArray::new(16, Buffer::from(bytes), None))
+}
+
+fn time_of_uuid(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
+    match &args[0].column_type {
+        ColumnType::DateTime { .. } => Ok(ColumnType::Uuid),
+        other => Err(FunctionError::illegal_type(other, "dateTimeToUUIDv7")),
+    }
 }
 
 /// One number for all rows of a query. It follows from when the query began and from the argument where that is a constant, as
@@ -305,10 +313,21 @@ fn random() -> Vec<ScalarFunction> {
             .own_nulls()
             .volatile()
             .doc("generateUUIDv4([x])", "A random UUID.", "generateUUIDv4()"),
-        ScalarFunction::new("generateUUIDv7", 0..=1, |_| Ok(ColumnType::Uuid), uuids_in_order)
-            .own_nulls()
-            .volatile()
-            .doc("generateUUIDv7([x])", "A UUID that starts with the time.", "generateUUIDv7()"),
+        ScalarFunction::new(
+            "generateUUIDv7",
+            0..=1,
+            |_| Ok(ColumnType::Uuid),
+            |call| Ok(uuids_in_order(call, |_| call.session.now_ns.div_euclid(1_000_000))),
+        )
+        .own_nulls()
+        .volatile()
+        .doc("generateUUIDv7([x])", "A UUID that starts with the time.", "generateUUIDv7()"),
+        ScalarFunction::new("dateTimeToUUIDv7", 1..=1, time_of_uuid, |call| {
+            let (arg, times) = (call.arg(0)?, ticks(&call.arg(0)?.array));
+            Ok(uuids_in_order(call, |row| times.value(arg.row(row)).saturating_mul(1000)))
+        })
+        .volatile()
+        .doc("dateTimeToUUIDv7(t)", "A UUID that starts with a time.", "dateTimeToUUIDv7(now())"),
     ]
 }
 

@@ -24,6 +24,7 @@ const CHANGING: &[&str] = &[
     "randConstant",
     "generateUUIDv4",
     "generateUUIDv7",
+    "dateTimeToUUIDv7",
     "rowNumberInAllBlocks",
     "rowNumberInBlock",
 ];
