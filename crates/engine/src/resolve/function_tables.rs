@@ -67,7 +67,11 @@ pub(crate) fn null_columns(call: &TableFunctionCall) -> Result<Vec<(String, Colu
 
 fn unsigned(argument: &CallArgument) -> Option<u64> {
     match &argument.value {
-        CallValue::Number(text) => text.parse().ok(),
+        // A whole number may be written as a float.
+        CallValue::Number(text) => text.parse().ok().or_else(|| {
+            let number = text.parse::<f64>().ok().filter(|number| number.fract() == 0.0)?;
+            format!("{number:.0}").parse().ok()
+        }),
         _ => None,
     }
 }

@@ -52,6 +52,10 @@ fn encode_type(
     most: usize,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
+        if args.is_empty() {
+            let message = format!("{name} takes one number at least");
+            return Err(FunctionError::new(ErrorCode::TOO_FEW_ARGUMENTS_FOR_FUNCTION, message));
+        }
         let (scales, numbers) = match args {
             [ArgType { column_type: ColumnType::Tuple(scales), .. }, numbers @ ..] => (Some(scales), numbers),
             numbers => (None, numbers),
@@ -124,19 +128,26 @@ fn decode_type(
     most: usize,
 ) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync {
     move |args| {
+        let no_column = |other: &ColumnType| {
+            let message = format!("{name} takes unsigned integers, not {other}");
+            FunctionError::new(ErrorCode::ILLEGAL_COLUMN, message)
+        };
+        if !unsigned(&args[1].column_type) {
+            return Err(no_column(&args[1].column_type));
+        }
         let count = match &args[0].column_type {
             ColumnType::Tuple(scales) => match scales.iter().find(|scale| !unsigned(&scale.column_type)) {
                 Some(other) => return Err(FunctionError::illegal_type(&other.column_type, name)),
                 None => Some(scales.len()),
             },
-            _ => constant_int(args, 0).and_then(|count| usize::try_from(count).ok()),
+            number if number.is_integer() => {
+                constant_int(args, 0).and_then(|count| usize::try_from(count).ok())
+            }
+            other => return Err(no_column(other)),
         };
         let count = count.filter(|count| (1..=most).contains(count)).ok_or_else(|| {
             out_of_bound(format!("the first argument of {name} is a constant from 1 to {most}"))
         })?;
-        if !unsigned(&args[1].column_type) {
-            return Err(FunctionError::illegal_type(&args[1].column_type, name));
-        }
         Ok(unnamed((0..count).map(|_| ColumnType::UInt64)))
     }
 }
@@ -184,7 +195,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     vec![
         ScalarFunction::new(
             "mortonEncode",
-            1..=DIMENSIONS_MAX + 1,
+            0..=DIMENSIONS_MAX + 1,
             encode_type("mortonEncode", DIMENSIONS_MAX),
             |call| encode(call, "mortonEncode", ROOM, interleaved),
         )
@@ -201,7 +212,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
             "The n numbers of a Morton code; n may be the tuple that encoding was given.",
             "mortonDecode(3, 53) -> (1,2,3)",
         ),
-        ScalarFunction::new("hilbertEncode", 1..=usize::MAX, encode_type("hilbertEncode", 2), move |call| {
+        ScalarFunction::new("hilbertEncode", 0..=usize::MAX, encode_type("hilbertEncode", 2), move |call| {
             encode(call, "hilbertEncode", SHIFT, hilbert)
         })
         .doc(
