@@ -38,6 +38,9 @@ use planner::prewhere_of;
 use crate::error::into_datafusion;
 use crate::unary::{Step, Unary};
 
+/// Rows of a granule of a table that says nothing of it.
+const GRANULARITY: u64 = 8192;
+
 /// What such a column says of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PartColumn {
@@ -51,6 +54,8 @@ pub enum PartColumn {
     PartIndex,
     /// Its number in the part.
     PartOffset,
+    /// The number of the granule of the part that it would be in by `index_granularity`.
+    PartGranuleOffset,
     /// The name of the table.
     Table,
     /// The name of the database.
@@ -58,12 +63,13 @@ pub enum PartColumn {
 }
 
 impl PartColumn {
-    const ALL: [PartColumn; 7] = [
+    const ALL: [PartColumn; 8] = [
         PartColumn::Part,
         PartColumn::PartitionId,
         PartColumn::PartitionValue,
         PartColumn::PartIndex,
         PartColumn::PartOffset,
+        PartColumn::PartGranuleOffset,
         PartColumn::Table,
         PartColumn::Database,
     ];
@@ -76,6 +82,7 @@ impl PartColumn {
             PartColumn::PartitionValue => "_partition_value",
             PartColumn::PartIndex => "_part_index",
             PartColumn::PartOffset => "_part_offset",
+            PartColumn::PartGranuleOffset => "_part_granule_offset",
             PartColumn::Table => "_table",
             PartColumn::Database => "_database",
         }
@@ -102,9 +109,23 @@ impl PartColumn {
         }
     }
 
+    /// How many rows in turn have the same number, where the column is a number of rows.
+    fn rows_of_number(self, def: &TableDef) -> Option<u64> {
+        let granularity = || def.settings.get("index_granularity").and_then(|rows| rows.parse::<u64>().ok());
+        match self {
+            PartColumn::PartOffset => Some(1),
+            PartColumn::PartGranuleOffset => {
+                Some(granularity().filter(|rows| *rows > 0).unwrap_or(GRANULARITY))
+            }
+            _ => None,
+        }
+    }
+
     fn column_type(self, table: &Table) -> ColumnType {
         match self {
-            PartColumn::PartIndex | PartColumn::PartOffset => ColumnType::UInt64,
+            PartColumn::PartIndex | PartColumn::PartOffset | PartColumn::PartGranuleOffset => {
+                ColumnType::UInt64
+            }
             PartColumn::PartitionValue => {
                 let keys = table.keys.partition.iter();
                 let element = |key: &Arc<dyn RowExpr>| TupleElement {
@@ -170,7 +191,7 @@ impl PartColumns {
         parts: Vec<Arc<PartDescriptor>>,
     ) -> Result<Vec<Arc<PartDescriptor>>> {
         let of_part: Vec<usize> =
-            (0..self.columns.len()).filter(|at| self.columns[*at] != PartColumn::PartOffset).collect();
+            (0..self.columns.len()).filter(|at| self.rows_of_number(*at).is_none()).collect();
         let is_known = |name: &str| of_part.iter().any(|at| self.fields[*at].name() == name);
         let filters = filters.iter().map(|filter| prewhere_of(filter).unwrap_or(filter));
         let decided = filters.filter(|filter| {
@@ -198,6 +219,10 @@ impl PartColumns {
         Ok(parts.into_iter().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, part)| part).collect())
     }
 
+    fn rows_of_number(&self, at: usize) -> Option<u64> {
+        self.columns[at].rows_of_number(&self.table.def)
+    }
+
     fn of_parts<'a>(&self, state: &TableState, parts: &'a [Arc<PartDescriptor>]) -> Vec<OfPart<'a>> {
         let places: HashMap<_, u64> = state.parts().map(|part| part.id).zip(0..).collect();
         let of = |part: &'a Arc<PartDescriptor>| OfPart {
@@ -222,7 +247,9 @@ impl PartColumns {
             PartColumn::PartitionValue => self.partition_values(at, of)?,
             PartColumn::Table => texts(&|_| Arc::clone(&self.table.def.name)),
             PartColumn::Database => texts(&|_| Arc::clone(&self.database)),
-            PartColumn::PartOffset => return internal_err!("the number of a row is not its part's"),
+            PartColumn::PartOffset | PartColumn::PartGranuleOffset => {
+                return internal_err!("the number of a row is not its part's");
+            }
         })
     }
 
@@ -267,8 +294,10 @@ impl PartColumns {
                     next += 1;
                     Told::Given(next - 1)
                 }
-                Some(at) if self.columns[at] == PartColumn::PartOffset => Told::Number,
-                Some(at) => Told::OfPart(self.value(at, &known)?),
+                Some(at) => match self.rows_of_number(at) {
+                    Some(rows) => Told::Number(rows),
+                    None => Told::OfPart(self.value(at, &known)?),
+                },
             });
         }
         Unary::over(numbered, Telling { columns: Arc::new(columns), schema: Arc::new(schema) })
@@ -308,12 +337,13 @@ impl PartColumns {
                 index += 1;
             }
             let part_of = UInt32Array::from(part_of);
-            let numbers: ArrayRef = Arc::new(UInt64Array::from(numbers));
             let mut columns = block.columns().to_vec();
             for at in 0..self.columns.len() {
-                columns.push(match self.columns[at] {
-                    PartColumn::PartOffset => Arc::clone(&numbers),
-                    _ => take(&self.value(at, &known)?, &part_of, None)?,
+                columns.push(match self.rows_of_number(at) {
+                    Some(rows) => {
+                        Arc::new(UInt64Array::from_iter_values(numbers.iter().map(|number| number / rows)))
+                    }
+                    None => take(&self.value(at, &known)?, &part_of, None)?,
                 });
             }
             let options = RecordBatchOptions::new().with_row_count(Some(count));
@@ -333,7 +363,8 @@ enum Told {
     Given(usize),
     /// By part of the scan.
     OfPart(ArrayRef),
-    Number,
+    /// The row's, which so many in turn have.
+    Number(u64),
 }
 
 /// Says of rows of parts what is asked of them. The last two columns of the input are the part, and the row's number in it.
@@ -359,8 +390,8 @@ impl Telling {
             match told {
                 Told::Given(at) => Ok(Arc::clone(rows.column(*at))),
                 Told::OfPart(values) => Ok(take(values, parts, None)?),
-                Told::Number => {
-                    let numbers = numbers.values().iter().map(|number| number.unsigned_abs());
+                Told::Number(rows) => {
+                    let numbers = numbers.values().iter().map(|number| number.unsigned_abs() / rows);
                     Ok(Arc::new(UInt64Array::from_iter_values(numbers)))
                 }
             }
