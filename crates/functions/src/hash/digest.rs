@@ -2,24 +2,69 @@
 //!
 //! Invariant: a digest is a FixedString of its bytes, which text carries as `model::raw_text` does.
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::{Int32Type, Int64Type, UInt32Type, UInt64Type};
+use std::borrow::Cow;
+
+use arrow::array::{ArrayRef, AsArray, FixedSizeBinaryArray, UInt32Array};
+use arrow::datatypes::{Int32Type, UInt32Type, UInt64Type};
 use md5::Md5;
+use model::hashes::checksum::{crc32, crc32_ieee, crc64, hive, java, java_utf16, jump};
+use model::hashes::md4::md4;
 use model::{ColumnType, ErrorCode, raw_text};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512, Sha512_256};
 
-use super::checksum::{crc32, crc32_ieee, crc64, hive, java};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
+use crate::kernel::rows::Texts;
 use crate::kernel::types::takes_text;
 
+/// Texts, or addresses as they lie in memory: the lowest byte of IPv4 first. Behind them whether they are one for all rows.
+enum Bytes {
+    Texts(Texts),
+    V4(UInt32Array, bool),
+    V6(FixedSizeBinaryArray, bool),
+}
+
+impl Bytes {
+    fn of(call: &Call<'_>) -> Result<Bytes, FunctionError> {
+        let arg = call.arg(0)?;
+        Ok(match arg.column_type.value_type() {
+            ColumnType::Ipv4 => Bytes::V4(arg.array.as_primitive().clone(), arg.is_constant),
+            ColumnType::Ipv6 => Bytes::V6(arg.array.as_fixed_size_binary().clone(), arg.is_constant),
+            _ => Bytes::Texts(call.texts(0)?),
+        })
+    }
+
+    fn get(&self, row: usize) -> Cow<'_, [u8]> {
+        let place = |is_constant: bool| if is_constant { 0 } else { row };
+        match self {
+            Bytes::Texts(texts) => texts.bytes(row),
+            Bytes::V4(words, one) => Cow::Owned(words.value(place(*one)).to_le_bytes().to_vec()),
+            Bytes::V6(octets, one) => Cow::Borrowed(octets.value(place(*one))),
+        }
+    }
+}
+
+/// Texts and IPv6, and where `any_address` IPv4, too.
+fn takes_bytes(
+    name: &'static str,
+    any_address: bool,
+    result: ColumnType,
+) -> impl Fn(&[ArgType]) -> Result<ColumnType, FunctionError> + Send + Sync + 'static {
+    move |args| match args[0].column_type.value_type() {
+        ColumnType::Ipv6 => Ok(result.clone()),
+        ColumnType::Ipv4 if any_address => Ok(result.clone()),
+        _ => takes_text(name, 1, result.clone())(args),
+    }
+}
+
 fn digest(name: &'static str, bytes: u32, digest: fn(&[u8]) -> Vec<u8>) -> ScalarFunction {
-    ScalarFunction::new(name, 1..=1, takes_text(name, 1, ColumnType::FixedString(bytes)), move |call| {
-        let texts = call.texts(0)?;
+    let rule = takes_bytes(name, false, ColumnType::FixedString(bytes));
+    ScalarFunction::new(name, 1..=1, rule, move |call| {
+        let given = Bytes::of(call)?;
         call.each_text(|row, out| {
-            raw_text::push_fixed(&digest(&texts.bytes(row)), out);
+            raw_text::push_fixed(&digest(&given.get(row)), out);
             Ok(())
         })
     })
@@ -39,6 +84,14 @@ fn checksum32(name: &'static str, sum: fn(&[u8]) -> u32) -> ScalarFunction {
     })
 }
 
+fn hashed(name: &'static str, hash: fn(&[u8]) -> Option<i32>) -> ScalarFunction {
+    ScalarFunction::new(name, 1..=1, takes_bytes(name, true, ColumnType::Int32), move |call| {
+        let given = Bytes::of(call)?;
+        let odd = || FunctionError::bad_argument(format!("{name} takes text of UTF-16"));
+        call.each::<Int32Type>(|row| hash(&given.get(row)).ok_or_else(odd))
+    })
+}
+
 /// The first 8 bytes of MD5 as a number.
 pub(super) fn half_md5(bytes: &[u8]) -> u64 {
     Md5::digest(bytes).iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))
@@ -47,7 +100,10 @@ pub(super) fn half_md5(bytes: &[u8]) -> u64 {
 fn java_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
     use ColumnType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
     match args.first().map(|arg| &arg.column_type) {
-        Some(ColumnType::String | ColumnType::FixedString(_) | Int8 | Int16 | Int32 | Int64) => Ok(Int32),
+        Some(ColumnType::String | ColumnType::FixedString(_) | ColumnType::Ipv4 | ColumnType::Ipv6) => {
+            Ok(Int32)
+        }
+        Some(Int8 | Int16 | Int32 | Int64) => Ok(Int32),
         Some(unsigned @ (UInt8 | UInt16 | UInt32 | UInt64)) => {
             let message =
                 format!("javaHash of {unsigned} is not supported: Java has no unsigned numbers; convert it");
@@ -60,9 +116,9 @@ fn java_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
 
 fn java_hash(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
     match &call.arg(0)?.column_type {
-        ColumnType::String | ColumnType::FixedString(_) => {
-            let texts = call.texts(0)?;
-            call.each::<Int32Type>(|row| Ok(java(&texts.bytes(row))))
+        ColumnType::String | ColumnType::FixedString(_) | ColumnType::Ipv4 | ColumnType::Ipv6 => {
+            let given = Bytes::of(call)?;
+            call.each::<Int32Type>(|row| Ok(java(&given.get(row))))
         }
         ColumnType::Int64 => {
             let numbers = call.ints(0)?;
@@ -83,6 +139,11 @@ fn java_hash(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
 
 fn digests() -> Vec<ScalarFunction> {
     vec![
+        digest("MD4", 16, |bytes| md4(bytes).to_vec()).doc(
+            "MD4(text)",
+            "The MD4 digest.",
+            "hex(MD4('abc')) -> 'A448017AAF21D8525FC10AE87AA6729D'",
+        ),
         digest("MD5", 16, |bytes| Md5::digest(bytes).to_vec()).any_case().doc(
             "MD5(text)",
             "The MD5 digest.",
@@ -144,11 +205,12 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             "Java's hashCode of a text or a signed number.",
             "javaHash('abc') -> 96354",
         ),
-        ScalarFunction::new("hiveHash", 1..=1, takes_text("hiveHash", 1, ColumnType::Int32), |call| {
-            let texts = call.texts(0)?;
-            call.each::<Int32Type>(|row| Ok(hive(&texts.bytes(row))))
-        })
-        .doc(
+        hashed("javaHashUTF16LE", java_utf16).doc(
+            "javaHashUTF16LE(text)",
+            "Java's hashCode of a text of UTF-16, the lower bytes first.",
+            "javaHashUTF16LE('abcd') -> 806434",
+        ),
+        hashed("hiveHash", |bytes| Some(hive(bytes))).doc(
             "hiveHash(text)",
             "Hive's hash: javaHash without its sign.",
             "hiveHash('abc') -> 96354",
@@ -162,7 +224,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
             },
             |call| {
                 let (keys, buckets) = (call.converted(0, &ColumnType::UInt64)?, call.ints(1)?);
-                let keys = arrow::array::AsArray::as_primitive::<UInt64Type>(&keys).clone();
+                let keys = keys.as_primitive::<UInt64Type>().clone();
                 let arg = call.arg(0)?;
                 call.each::<Int32Type>(|row| {
                     let buckets = buckets.get(row);
@@ -170,9 +232,7 @@ pub(super) fn functions() -> Vec<ScalarFunction> {
                         let message = "jumpConsistentHash takes 1 to 32768 buckets";
                         return Err(FunctionError::bad_argument(message));
                     }
-                    let bucket: <Int64Type as arrow::datatypes::ArrowPrimitiveType>::Native =
-                        super::checksum::jump(keys.value(arg.row(row)), buckets);
-                    Ok(crate::columns::number::wrap(bucket))
+                    Ok(crate::columns::number::wrap::<i64, i32>(jump(keys.value(arg.row(row)), buckets)))
                 })
             },
         )

@@ -2,7 +2,6 @@
 //!
 //! Invariant: the numbers are ClickHouse's, byte for byte, also for several arguments, arrays, tuples and maps.
 
-mod checksum;
 mod columns;
 mod digest;
 mod keyed;
