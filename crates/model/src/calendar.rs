@@ -13,6 +13,8 @@ pub mod date_text;
 
 pub mod schedule;
 
+pub mod names;
+
 /// Days of 400 years.
 const ERA_DAYS: i64 = 146_097;
 

@@ -25,7 +25,6 @@ use crate::distinct::counted_by;
 use crate::grouping_sets::{GROUPING, present};
 use crate::lower::{nested, not, operation};
 use crate::manner::over_nothing::{has_no_default, makes_array};
-use crate::manner::time_formats::{takes_format, with_minutes};
 use crate::manner::{null_for_empty::null_for_empty, nulls_asked::null_treatment, splits::limited};
 use crate::windows::{ROW_NUMBERS, in_frame, row_numbers};
 use aggregates::combined::COMBINED;
@@ -125,8 +124,8 @@ impl Rewriter {
             ("adddate", [_, _]) => return self.shifted(BinaryOperator::Plus, args),
             ("subdate", [_, _]) => return self.shifted(BinaryOperator::Minus, args),
             ("locate", [_, _, ..]) if self.manner.locates_in_first => args.swap(0, 1),
-            (_, [_, format, ..]) if self.manner.minutes_by_m && takes_format(&lower) => {
-                args[1] = with_minutes(format)?;
+            (_, [_, format, ..]) if self.manner.time_letters.change(&lower) => {
+                args[1] = self.manner.time_letters.changed(&lower, format)?;
             }
             ("tointerval", [amount, unit]) => return self.interval(amount.clone(), unit),
             _ => {}

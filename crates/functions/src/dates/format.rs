@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use model::calendar::names::{BARE_FRACTION, BARE_HALF, BARE_HOUR, BARE_MONTH, month_name, weekday_name};
+use model::saturating::usize_of;
 use model::{ColumnType, ErrorCode};
 
 use super::local::{Locals, check};
@@ -12,30 +14,7 @@ use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call, named_zone};
 use crate::kernel::registry::ScalarFunction;
 use crate::time::calendar::{date_of, day_of_week, day_of_year, iso_week};
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-
-pub(super) fn month_name(month: i32) -> &'static str {
-    usize::try_from(month - 1).ok().and_then(|index| MONTHS.get(index)).copied().unwrap_or("")
-}
-
-pub(super) fn weekday_name(weekday: i32) -> &'static str {
-    usize::try_from(weekday - 1).ok().and_then(|index| WEEKDAYS.get(index)).copied().unwrap_or("")
-}
+use crate::time::temporal::power_of_ten;
 
 /// Writes what one specifier stands for.
 fn specifier(letter: char, locals: &Locals, row: usize, out: &mut String) -> Result<(), FunctionError> {
@@ -74,6 +53,13 @@ fn specifier(letter: char, locals: &Locals, row: usize, out: &mut String) -> Res
         'R' => write!(out, "{hour:02}:{minute:02}"),
         'T' => write!(out, "{hour:02}:{minute:02}:{second:02}"),
         'f' => write!(out, "{:06}", locals.fraction(row) * 1_000_000 / locals.per_second),
+        BARE_FRACTION => {
+            let shown = locals.fraction(row) / power_of_ten(locals.digits.saturating_sub(locals.shown));
+            write!(out, "{shown:0width$}", width = usize_of(locals.shown.into()))
+        }
+        BARE_MONTH => write!(out, "{}", date.month),
+        BARE_HOUR => write!(out, "{hour}"),
+        BARE_HALF => write!(out, "{half}"),
         'z' => return offset(locals, row, out),
         'n' => writeln!(out),
         't' => write!(out, "\t"),

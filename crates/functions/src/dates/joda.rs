@@ -6,9 +6,9 @@
 use std::fmt::Write;
 
 use arrow::array::ArrayRef;
+use model::calendar::names::{month_name, weekday_name};
 use model::{ColumnType, ErrorCode};
 
-use super::format::{month_name, weekday_name};
 use super::local::{Locals, check};
 use crate::error::FunctionError;
 use crate::kernel::call::{ArgType, Call};

@@ -11,7 +11,7 @@ use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call, named_zone};
 use crate::kernel::types::{is_date, is_time};
 use crate::time::calendar::SECONDS_PER_DAY;
-use crate::time::temporal::{digits_of, power_of_ten, ticks, zone_of};
+use crate::time::temporal::{digits_of, power_of_ten, precision_of, ticks, zone_of};
 use crate::time::zone::Zone;
 
 /// A time argument, row by row.
@@ -23,6 +23,8 @@ pub(super) struct Locals {
     pub(super) zone: Zone,
     pub(super) per_second: i64,
     pub(super) digits: u32,
+    /// Digits of a fraction that the type shows.
+    pub(super) shown: u32,
 }
 
 /// Whether an argument is a date or time at all.
@@ -79,6 +81,7 @@ impl Locals {
             zone: Zone::new(tz),
             per_second: power_of_ten(digits),
             digits,
+            shown: precision_of(&arg.column_type),
         })
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod time_formats;
 use sql::Settings;
 
 use splits::SPLITS;
+use time_formats::TimeLetters;
 
 /// See the module.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -41,8 +42,8 @@ pub struct Manner {
     pub counts_distinct_if: bool,
     /// `locate(haystack, needle)` (`function_locate_has_mysql_compatible_argument_order = 0`).
     pub locates_in_first: bool,
-    /// `%M` in formats of times is the minute (`formatdatetime_parsedatetime_m_is_month_name = 0`).
-    pub minutes_by_m: bool,
+    /// What letters in formats of times are.
+    pub time_letters: TimeLetters,
     /// The last piece of a split with a limit has what is left ([`SPLITS`]).
     pub splits_keep_rest: bool,
     /// Tables whose rows replace each other are read with FINAL (`final`).
@@ -95,7 +96,7 @@ impl Manner {
             counts_distinct_if: settings
                 .get_bool("rewrite_count_distinct_if_with_count_distinct_implementation"),
             locates_in_first: !settings.get_bool("function_locate_has_mysql_compatible_argument_order"),
-            minutes_by_m: !settings.get_bool("formatdatetime_parsedatetime_m_is_month_name"),
+            time_letters: TimeLetters::of(settings),
             splits_keep_rest: settings.get_bool(SPLITS),
             reads_final: settings.get_bool("final"),
             prewhere_after_final: settings.get_bool("apply_prewhere_after_final"),
