@@ -82,7 +82,12 @@ impl LambdaFunction {
         let few = |least: &str| {
             let message =
                 format!("function {name} takes a lambda and {least}, {arguments} arguments behind it given");
-            Err(FunctionError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message))
+            // ClickHouse misses a map by its type.
+            let code = match self.over {
+                Over::Entries => ErrorCode::ILLEGAL_TYPE_OF_ARGUMENT,
+                _ => ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            };
+            Err(FunctionError::new(code, message))
         };
         match self.over {
             Over::Elements => match arguments.saturating_sub(self.plain) {

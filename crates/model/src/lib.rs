@@ -10,6 +10,7 @@ pub mod saturating;
 pub mod hashes;
 pub mod likeness;
 pub mod curves;
+pub mod plane;
 pub mod error_code;
 pub mod ids;
 pub mod column_type;

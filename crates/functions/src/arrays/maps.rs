@@ -188,7 +188,17 @@ fn total(call: &Call<'_>, subtract: bool) -> Result<ArrayRef, FunctionError> {
 
 /// `mapConcat`, without its documentation.
 pub(super) fn joining() -> ScalarFunction {
-    ScalarFunction::new("mapConcat", 1..=usize::MAX, common_map("mapConcat"), joined)
+    let rule = |args: &[ArgType]| {
+        let is_list = |arg: &&ArgType| matches!(arg.column_type, ColumnType::Array(_));
+        match args.iter().find(is_list) {
+            Some(list) if args.iter().any(|arg| matches!(arg.column_type, ColumnType::Map(..))) => {
+                let message = format!("there is no supertype of a map and {}", list.column_type);
+                Err(FunctionError::new(ErrorCode::NO_COMMON_TYPE, message))
+            }
+            _ => common_map("mapConcat")(args),
+        }
+    };
+    ScalarFunction::new("mapConcat", 1..=usize::MAX, rule, joined)
 }
 
 fn joined(call: &Call<'_>) -> Result<ArrayRef, FunctionError> {
@@ -433,24 +443,28 @@ fn sorting() -> Vec<ScalarFunction> {
     let same = |name: &'static str, index: usize| {
         move |args: &[ArgType]| {
             parts(args, index, name)?;
-            if index == 1 && !args[0].column_type.is_integer() {
+            let is_odd = if index == 1 { !args[0].column_type.is_integer() } else { args.len() > 1 };
+            if is_odd {
                 return Err(FunctionError::illegal_type(&args[0].column_type, name));
             }
             Ok(args[index].column_type.clone())
         }
     };
     vec![
-        ScalarFunction::new("mapSort", 1..=1, same("mapSort", 0), |call| sorted(call, 0, false)).doc(
-            "mapSort(map)",
-            "The entries in the order of their keys.",
-            "mapSort(map('b', 1, 'a', 2)) -> {'a':2,'b':1}",
-        ),
-        ScalarFunction::new("mapReverseSort", 1..=1, same("mapReverseSort", 0), |call| sorted(call, 0, true))
+        ScalarFunction::new("mapSort", 1..=usize::MAX, same("mapSort", 0), |call| sorted(call, 0, false))
             .doc(
-                "mapReverseSort(map)",
-                "The entries in the falling order of their keys.",
-                "mapReverseSort(map('a', 1, 'b', 2)) -> {'b':2,'a':1}",
+                "mapSort(map)",
+                "The entries in the order of their keys.",
+                "mapSort(map('b', 1, 'a', 2)) -> {'a':2,'b':1}",
             ),
+        ScalarFunction::new("mapReverseSort", 1..=usize::MAX, same("mapReverseSort", 0), |call| {
+            sorted(call, 0, true)
+        })
+        .doc(
+            "mapReverseSort(map)",
+            "The entries in the falling order of their keys.",
+            "mapReverseSort(map('a', 1, 'b', 2)) -> {'b':2,'a':1}",
+        ),
         ScalarFunction::new("mapPartialSort", 2..=2, same("mapPartialSort", 1), |call| {
             sorted(call, 1, false)
         })

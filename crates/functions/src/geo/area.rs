@@ -4,6 +4,7 @@
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Float64Type;
+use model::plane::{Point, in_polygon};
 use model::{ColumnType, ErrorCode};
 
 use crate::cast::CastMode;
@@ -11,8 +12,6 @@ use crate::columns::container::range;
 use crate::error::FunctionError;
 use crate::kernel::call::{Arg, ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
-
-pub(super) type Point = (f64, f64);
 
 fn point_type() -> ColumnType {
     crate::columns::container::unnamed([ColumnType::Float64, ColumnType::Float64])
@@ -55,45 +54,6 @@ fn points_of(array: &ArrayRef) -> Vec<Point> {
     let (x, y) =
         (parts.column(0).as_primitive::<Float64Type>(), parts.column(1).as_primitive::<Float64Type>());
     (0..parts.len()).map(|at| (x.value(at), y.value(at))).collect()
-}
-
-/// Whether a point lies between two others, on the line through them.
-fn is_on_edge(p: Point, a: Point, b: Point) -> bool {
-    let cross = (b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0);
-    cross == 0.0
-        && (a.0.min(b.0)..=a.0.max(b.0)).contains(&p.0)
-        && (a.1.min(b.1)..=a.1.max(b.1)).contains(&p.1)
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
-    Inside,
-    Edge,
-    Outside,
-}
-
-/// Where a point is beside a ring: how often a ray from it crosses the edges.
-fn beside(p: Point, ring: &[Point]) -> Where {
-    let mut inside = false;
-    for (at, a) in ring.iter().enumerate() {
-        let b = ring[(at + 1) % ring.len()];
-        if is_on_edge(p, *a, b) {
-            return Where::Edge;
-        }
-        if (a.1 > p.1) != (b.1 > p.1) && p.0 < (b.0 - a.0) * (p.1 - a.1) / (b.1 - a.1) + a.0 {
-            inside = !inside;
-        }
-    }
-    if inside { Where::Inside } else { Where::Outside }
-}
-
-/// Inside of the first ring, and not of a hole.
-fn in_polygon(p: Point, rings: &[&[Point]]) -> bool {
-    let Some((outer, holes)) = rings.split_first() else { return false };
-    match beside(p, outer) {
-        Where::Outside => false,
-        _ => holes.iter().all(|hole| beside(p, hole) != Where::Inside),
-    }
 }
 
 /// An argument that is arrays of points, as its rings: of each row, of each polygon.

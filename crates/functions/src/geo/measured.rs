@@ -4,10 +4,11 @@
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::Float64Type;
+use model::plane::Point;
 use model::{ColumnType, ErrorCode};
 
 use crate::error::FunctionError;
-use crate::geo::area::{Point, Polygons, depth};
+use crate::geo::area::{Polygons, depth};
 use crate::kernel::call::{ArgType, Call};
 use crate::kernel::registry::ScalarFunction;
 
