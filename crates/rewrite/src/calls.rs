@@ -25,6 +25,7 @@ use crate::distinct::counted_by;
 use crate::grouping_sets::{GROUPING, present};
 use crate::lower::{nested, not, operation};
 use crate::manner::over_nothing::{has_no_default, makes_array};
+use crate::manner::truncation::narrowed;
 use crate::manner::{null_for_empty::null_for_empty, nulls_asked::null_treatment, splits::limited};
 use crate::windows::{ROW_NUMBERS, in_frame, row_numbers};
 use aggregates::combined::COMBINED;
@@ -138,7 +139,12 @@ impl Rewriter {
             return Err(SqlError { code, ..error });
         };
         let args = if lower.contains("diff") { with_unit_as_text(args) } else { args };
-        Ok(call(names::planned(known), self.values(self.of_tables(known, args))?))
+        let narrow = if self.manner.narrows_truncated { narrowed(&lower, &args) } else { None };
+        let value = call(names::planned(known), self.values(self.of_tables(known, args))?);
+        Ok(match narrow {
+            Some(narrow) => call(narrow, vec![value]),
+            None => value,
+        })
     }
 
     fn cast(&mut self, name: &str, operand: Expr, type_name: &Expr) -> Result<Expr> {

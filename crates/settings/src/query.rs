@@ -83,6 +83,7 @@ asterisk_include_materialized_columns Bool, "0", Obeyed, "Whether * has MATERIAL
 formatdatetime_parsedatetime_m_is_month_name Bool, "1", Obeyed, "Whether %M in formats of times is the name of the month; else the minute, in constant formats.";
 formatdatetime_f_prints_single_zero Bool, "0", Obeyed, "Whether %f in constant formats of formatDateTime has the digits of its type, and a single zero where that has none.";
 formatdatetime_format_without_leading_zeros Bool, "0", Obeyed, "Whether %c, %k and %l in constant formats of formatDateTime are without a zero before them.";
+function_date_trunc_return_type_behavior UInt64, "0", Obeyed, "1: dateTrunc gives Date and DateTime also of Date32 and DateTime64, with a unit that is a constant.";
 splitby_max_substrings_includes_remaining_string Bool, "0", Obeyed, "Whether the last piece of splitByChar and splitByString with a limit has all that is left; other splits with a limit are refused then.";
 function_locate_has_mysql_compatible_argument_order Bool, "1", Obeyed, "Whether locate takes what is searched for first.";
 except_default_mode             Choice(&["", "ALL", "DISTINCT"]), "ALL", Obeyed, "What EXCEPT without ALL or DISTINCT is; empty: an error.";

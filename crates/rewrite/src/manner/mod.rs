@@ -8,6 +8,7 @@ pub(crate) mod nulls_asked;
 pub(crate) mod over_nothing;
 pub(crate) mod splits;
 pub(crate) mod time_formats;
+pub(crate) mod truncation;
 
 use sql::Settings;
 
@@ -44,6 +45,8 @@ pub struct Manner {
     pub locates_in_first: bool,
     /// What letters in formats of times are.
     pub time_letters: TimeLetters,
+    /// `dateTrunc` gives Date and DateTime of every time (`function_date_trunc_return_type_behavior`).
+    pub narrows_truncated: bool,
     /// The last piece of a split with a limit has what is left ([`SPLITS`]).
     pub splits_keep_rest: bool,
     /// Tables whose rows replace each other are read with FINAL (`final`).
@@ -97,6 +100,7 @@ impl Manner {
                 .get_bool("rewrite_count_distinct_if_with_count_distinct_implementation"),
             locates_in_first: !settings.get_bool("function_locate_has_mysql_compatible_argument_order"),
             time_letters: TimeLetters::of(settings),
+            narrows_truncated: is("function_date_trunc_return_type_behavior", "1"),
             splits_keep_rest: settings.get_bool(SPLITS),
             reads_final: settings.get_bool("final"),
             prewhere_after_final: settings.get_bool("apply_prewhere_after_final"),
