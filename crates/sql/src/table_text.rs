@@ -8,9 +8,7 @@ use std::ops::ControlFlow;
 
 use model::table_def::{parse_stored_column_name, stored_column_name};
 use model::{ColumnDef, ErrorCode, TableDef};
-use sqlparser::ast::{
-    AccessExpr, Expr, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut, visit_expressions,
-};
+use sqlparser::ast::{AccessExpr, Expr, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut};
 
 use crate::dialect::{COLUMNS, name_of};
 use crate::guard::guard_expression;
@@ -82,6 +80,9 @@ impl<F: Fn(&str) -> Option<String>> VisitorMut for Renaming<F> {
         if let Expr::CompoundFieldAccess { root, access_chain } = expression {
             self.part(root, access_chain);
         }
+        if matches!(expression, Expr::Function(function) if name_of(function) == COLUMNS) {
+            return ControlFlow::Break("*".to_owned());
+        }
         if let Expr::Lambda(lambda) = expression {
             self.lambdas.push(parameters(lambda));
         }
@@ -134,10 +135,6 @@ impl VisitorMut for Parts {
 /// UNKNOWN_IDENTIFIER for a name that is no column; syntax the guard refuses.
 pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
     guard_expression(expression)?;
-    if has_matcher(expression) {
-        let message = "* and COLUMNS(..) stand for several columns, which this expression has to name";
-        return Err(SqlError::new(ErrorCode::UNKNOWN_IDENTIFIER, message));
-    }
     let mut stored = expression.clone();
     let find = |name: &str| {
         let column = columns.iter().find(|column| column.name.as_ref() == name)?;
@@ -150,15 +147,6 @@ pub fn stored_expr(expression: &Expr, columns: &[ColumnDef]) -> Result<String> {
             format!("missing column \"{name}\" in the expression"),
         )),
     }
-}
-
-fn has_matcher(expression: &Expr) -> bool {
-    let is_matcher = |expr: &Expr| matches!(expr, Expr::Function(function) if name_of(function) == COLUMNS);
-    visit_expressions(expression, |expr| match is_matcher(expr) {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    })
-    .is_break()
 }
 
 /// A stored expression for people, as ClickHouse prints it; text that cannot be read is shown as it is.

@@ -22,8 +22,7 @@ pub fn explained_syntax(
         on_one_line,
         as_functions: true,
         as_tree: target.is_none(),
-        intersect_distinct: is_distinct("intersect_default_mode"),
-        except_distinct: is_distinct("except_default_mode"),
+        distinct: (is_distinct("intersect_default_mode"), is_distinct("except_default_mode")),
     };
     let select = formatted_query(query, layout);
     let Some(insert) = target else { return select };

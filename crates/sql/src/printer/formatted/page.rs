@@ -13,19 +13,13 @@ pub struct Layout {
     pub as_functions: bool,
     /// As ClickHouse's query tree reads it, with what goes without saying: literals with their types, ALL, `system.one`.
     pub as_tree: bool,
-    /// What INTERSECT and EXCEPT are in a tree where nothing is said: DISTINCT, or else ALL.
-    pub intersect_distinct: bool,
-    pub except_distinct: bool,
+    /// Whether INTERSECT, and EXCEPT, is DISTINCT in a tree where nothing is said.
+    pub distinct: (bool, bool),
 }
 
 impl Layout {
-    pub const ON_ONE_LINE: Layout = Layout {
-        on_one_line: true,
-        as_functions: false,
-        as_tree: false,
-        intersect_distinct: false,
-        except_distinct: false,
-    };
+    pub const ON_ONE_LINE: Layout =
+        Layout { on_one_line: true, as_functions: false, as_tree: false, distinct: (false, false) };
 }
 
 const INDENT: usize = 4;

@@ -169,11 +169,8 @@ fn operation(page: &mut Page, all: &SetExpr, mut with: Option<&With>) {
 }
 
 fn is_distinct(layout: Layout, operator: SetOperator) -> bool {
-    match operator {
-        SetOperator::Union => false,
-        SetOperator::Intersect => layout.intersect_distinct,
-        SetOperator::Except | SetOperator::Minus => layout.except_distinct,
-    }
+    let (intersect, except) = layout.distinct;
+    if operator == SetOperator::Intersect { intersect } else { except && operator != SetOperator::Union }
 }
 
 /// The query with the items of an outer WITH behind its own, which hide those of their names.
