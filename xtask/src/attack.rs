@@ -34,7 +34,14 @@ struct Attack {
     long: &'static [&'static str],
 }
 
-const ATTACKS: [Attack; 6] = [
+const ATTACKS: [Attack; 7] = [
+    Attack {
+        name: "turns",
+        what: "statements that compute for long, and how soon SELECT 1 is answered beside them",
+        script: "tests/attack/turns.py",
+        short: &["short"],
+        long: &["long"],
+    },
     Attack {
         name: "clients",
         what: "half bodies, half heads, trickles, idle connections without files, pages of other names",

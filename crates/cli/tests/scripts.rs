@@ -160,6 +160,11 @@ fn statements_that_explode_end_within_their_memory() {
 }
 
 #[test]
+fn statements_that_compute_for_long_keep_nobody_out() {
+    run_with_binary("json", "attack/turns.py", &[amount("short", "long")]);
+}
+
+#[test]
 fn texts_that_ask_for_much_end_no_server() {
     run_with_binary("json", "attack/texts.py", &[amount("short", "long")]);
 }

@@ -368,7 +368,7 @@ fn kernel_bytes(args: &[Arg], result_type: &ColumnType) -> usize {
     bytes.saturating_mul(copies)
 }
 
-fn can_be_nullable(column_type: &ColumnType) -> bool {
+pub(crate) fn can_be_nullable(column_type: &ColumnType) -> bool {
     !matches!(column_type, ColumnType::Array(_) | ColumnType::Map(..) | ColumnType::Tuple(_))
 }
 
