@@ -10,7 +10,7 @@ use crate::error::FunctionError;
 use crate::kernel::call::ArgType;
 
 /// Refused by the type of the argument.
-const BY_TYPE: [&str; 56] = [
+const BY_TYPE: [&str; 57] = [
     "alphaTokens",
     "appendTrailingCharIfAbsent",
     "byteHammingDistance",
@@ -44,6 +44,7 @@ const BY_TYPE: [&str; 56] = [
     "multiSearchFirstPositionCaseInsensitive",
     "multiSearchFirstPositionCaseInsensitiveUTF8",
     "multiSearchFirstPositionUTF8",
+    "naturalSortKey",
     "ngramDistance",
     "ngramDistanceCaseInsensitive",
     "ngramDistanceCaseInsensitiveUTF8",

@@ -115,6 +115,26 @@ fn initcap(text: &str, out: &mut String) {
     }
 }
 
+/// Numbers without zeros in front, each behind its length, which is written so that shorter ones come first.
+fn natural_sort_key(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let end = rest[at..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |length| at + length);
+        let digits = rest[at..end].trim_start_matches('0');
+        let digits = if digits.is_empty() { "0" } else { digits };
+        let length = match digits.len() - 1 {
+            n @ ..8 => n.to_string(),
+            n @ ..18 => format!("8{}", n - 8),
+            n @ ..20 => format!("9{}", n - 18),
+            n @ ..99 => format!("9{n}"),
+            n => format!("999{}{}", (n + 1).to_string().len(), n + 1),
+        };
+        out.extend([&rest[..at], length.as_str(), digits]);
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+}
+
 fn reverse_bytes(text: &str, out: &mut String) {
     if text.is_ascii() {
         out.extend(text.bytes().rev().map(char::from));
@@ -198,6 +218,11 @@ fn cases() -> Vec<ScalarFunction> {
             "initcap(text)",
             "The first ASCII letter of every word in upper case, all others in lower case.",
             "initcap('hello wORLD') -> 'Hello World'",
+        ),
+        mapped("naturalSortKey", natural_sort_key).aliases(&["NATURAL_SORT_KEY"]).doc(
+            "naturalSortKey(text)",
+            "A key by which numbers in texts are sorted as numbers.",
+            "naturalSortKey('a10') -> 'a110'",
         ),
         mapped("lowerUTF8", |text, out| out.push_str(&text.to_lowercase())).doc(
             "lowerUTF8(text)",
