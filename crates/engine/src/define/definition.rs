@@ -25,6 +25,7 @@ use crate::query::select::plan;
 use crate::resolve::merged::{Merged, kept_arguments, merged_query};
 use crate::resolve::outside;
 use crate::resolve::system::has_table;
+use tables::dictionaries::kept_name;
 use tables::joined::check_definition;
 use tables::nested::declared::flattened;
 
@@ -169,6 +170,9 @@ fn engine_arguments(
 ) -> Result<EngineArguments, Error> {
     if let Some(engine) = create.engine.filter(|engine| passes_on(*engine)) {
         return kept_arguments(execution, engine, &create.engine_arguments);
+    }
+    if create.engine == Some(TableEngine::Dictionary) {
+        return kept_name(&create.engine_arguments, &execution.current_database);
     }
     let Some(sql::Expr::Tuple(arguments)) = &create.old_syntax else {
         return Ok(create.engine_arguments.clone());

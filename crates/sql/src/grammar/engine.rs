@@ -108,21 +108,21 @@ fn distributed(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     Ok(())
 }
 
-/// `Dictionary('db.name')`: a dictionary's rows. Who defines the table looks for it.
+/// `Dictionary('db.name')`: a dictionary's rows. Who defines the table computes the name, and looks for it.
 fn over_dictionary(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     let name = match mode_arguments(head)?.as_slice() {
-        [Expr::Identifier(name)] => Some(name.value.clone()),
+        [Expr::Identifier(name)] => quote_text(&name.value),
         [Expr::CompoundIdentifier(names)] => {
-            Some(names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join("."))
+            let names: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
+            quote_text(&names.join("."))
         }
-        [other] => text_of(other).map(str::to_owned),
-        _ => None,
+        [other] => text_of(other).map_or_else(|| printed(other), quote_text),
+        _ => {
+            let message = "table engine Dictionary needs one argument: the name of a dictionary";
+            return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
+        }
     };
-    let Some(name) = name else {
-        let message = "table engine Dictionary needs one argument: the name of a dictionary";
-        return Err(SqlError::new(ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH, message));
-    };
-    table.engine_arguments = EngineArguments::new(&quote_text(&name));
+    table.engine_arguments = EngineArguments::new(&name);
     Ok(())
 }
 

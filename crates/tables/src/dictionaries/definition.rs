@@ -9,8 +9,8 @@ use boundary::secrets::text::masked;
 use catalog::TableState;
 use datafusion::sql::sqlparser::ast;
 use model::{ColumnDef, ColumnType, DatabaseId, EngineArguments, ErrorCode, TableDef, TableEngine, TableId};
-use sql::dialect::text_of;
-use sql::escape::always_quote_name;
+use sql::dialect::{name_of, plain_args, text_of};
+use sql::escape::{always_quote_name, quote_text};
 use sql::statement::dictionary::{CreateDictionary, Dictionary, DictionaryAttribute};
 use sql::{Measure, TableName};
 
@@ -65,13 +65,41 @@ fn behind(def: &TableDef) -> Option<String> {
     text_of(&name).map(str::to_owned)
 }
 
+/// The argument of ENGINE = Dictionary(..) as it is kept: the name of a dictionary.
+///
+/// # Errors
+/// It is no constant.
+pub fn kept_name(written: &EngineArguments, current_database: &str) -> Result<EngineArguments, Error> {
+    match constant(&sql::parse_expression(written.text())?, current_database) {
+        Some(name) => Ok(EngineArguments::new(&quote_text(&name))),
+        None => Err(no_name()),
+    }
+}
+
+fn no_name() -> Error {
+    let message = "table engine Dictionary needs the name of a dictionary";
+    Error::new(ErrorKind::BadInput, ErrorCode::BAD_ARGUMENTS, message)
+}
+
+/// The text that an expression is before any row is read.
+fn constant(expression: &ast::Expr, current_database: &str) -> Option<String> {
+    let ast::Expr::Function(function) = expression else { return text_of(expression).map(str::to_owned) };
+    match (name_of(function).as_str(), plain_args(function).as_slice()) {
+        ("currentDatabase" | "database", []) => Some(current_database.to_owned()),
+        ("concat", parts) => parts.iter().map(|part| constant(part, current_database)).collect(),
+        _ => None,
+    }
+}
+
 /// Refuses a table over a dictionary that is not there, or has other columns.
 ///
 /// # Errors
 /// ClickHouse's.
 pub fn check_table(def: &TableDef, find: Find<'_>) -> Result<(), Error> {
-    let Some(name) = behind(def) else { return Ok(()) };
-    let (database, table) = name.split_once('.').unwrap_or(("", &name));
+    let Some(name) = behind(def) else {
+        return if def.engine == TableEngine::Dictionary { Err(no_name()) } else { Ok(()) };
+    };
+    let (database, table) = name.split_once('.').unwrap_or(("", name.as_str()));
     let found = find(&TableName::new(Some(database), table)).ok();
     let Some(found) = found.filter(|found| matches!(dictionary_of(&found.def), Ok(Some(_)))) else {
         let message = format!("dictionary ({name}) not found");

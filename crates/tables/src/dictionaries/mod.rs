@@ -12,5 +12,5 @@ mod asked;
 pub use asked::{Columns, read_for};
 pub use calls::KnownDictionary;
 pub use changes::{created, dropped, named};
-pub use definition::{Find, check_table, dictionary_of, refuse_as_table, select_of};
+pub use definition::{Find, check_table, dictionary_of, kept_name, refuse_as_table, select_of};
 pub use selects::shown_source;
