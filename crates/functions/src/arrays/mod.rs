@@ -15,6 +15,7 @@ mod reorder;
 mod concat;
 mod ranked;
 mod near;
+mod gini;
 mod tuples;
 mod subcolumns;
 mod drawn;
@@ -38,6 +39,7 @@ pub(crate) fn functions() -> Vec<ScalarFunction> {
     out.extend(concat::functions());
     out.extend(ranked::functions());
     out.extend(near::functions());
+    out.extend(gini::functions());
     out.extend(tuples::functions());
     out.extend(subcolumns::functions());
     out.extend(drawn::functions());

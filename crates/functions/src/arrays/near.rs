@@ -23,25 +23,26 @@ const PAIRS_MAX: usize = 1 << 32;
 const MARK_BYTES: usize = 96;
 
 /// A number that is equal to another where the elements are: that of a float is the float.
-type Mark = Option<f64>;
+pub(super) type Mark = Option<f64>;
 
 /// What one argument has in each row.
-struct Column<T> {
+pub(super) struct Column<T> {
     values: Vec<T>,
     offsets: Vec<i32>,
     is_constant: bool,
 }
 
 impl<T> Column<T> {
-    fn row(&self, row: usize) -> &[T] {
+    pub(super) fn row(&self, row: usize) -> &[T] {
         &self.values[range(&self.offsets, if self.is_constant { 0 } else { row })]
     }
 }
 
-fn floats(call: &Call<'_>, index: usize) -> Result<Column<Mark>, FunctionError> {
+/// The numbers of an argument that is an array of some.
+pub(super) fn floats(call: &Call<'_>, index: usize) -> Result<Column<Mark>, FunctionError> {
     let array = call.converted(index, &ColumnType::Array(Box::new(ColumnType::Float64.nullable())))?;
     let lists = array.as_list::<i32>();
-    call.reserve(lists.values().len().saturating_mul(MARK_BYTES))?;
+    call.reserve(lists.values().len().saturating_mul(size_of::<Mark>()))?;
     Ok(Column {
         values: lists.values().as_primitive::<Float64Type>().iter().collect(),
         offsets: lists.value_offsets().to_vec(),
