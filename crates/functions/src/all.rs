@@ -18,6 +18,7 @@ static ALL: LazyLock<Vec<ScalarFunction>> = LazyLock::new(|| {
         crate::arithmetic::analysis::functions(),
         crate::arithmetic::decimal_digits::functions(),
         crate::arithmetic::curves::functions(),
+        crate::arithmetic::colors::functions(),
         crate::arithmetic::bits::functions(),
         crate::arithmetic::bit_turns::functions(),
         crate::arithmetic::math::functions(),

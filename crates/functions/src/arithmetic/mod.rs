@@ -18,3 +18,4 @@ pub(crate) mod bins;
 pub(crate) mod analysis;
 pub(crate) mod decimal_digits;
 pub(crate) mod curves;
+pub(crate) mod colors;
