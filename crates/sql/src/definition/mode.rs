@@ -77,11 +77,7 @@ impl Arguments<'_> {
         let Expr::Identifier(name) = argument else {
             let message =
                 format!("an argument of {} must be the name of a column, not {argument}", self.engine);
-            let code = match argument {
-                Expr::Array(_) => ErrorCode::UNEXPECTED_AST_STRUCTURE,
-                _ => ErrorCode::BAD_ARGUMENTS,
-            };
-            return Err(SqlError::new(code, message));
+            return Err(SqlError::bad_arguments(message));
         };
         let found = self.def.column(&name.value).filter(|column| column.is_stored());
         found.ok_or_else(|| {

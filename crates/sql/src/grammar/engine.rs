@@ -28,6 +28,10 @@ pub(super) fn read(head: &mut Head<'_>, table: &mut CreateTable) -> Result<()> {
     }
     if let Some(name) = MODES.iter().find(|known| **known == name) {
         let mut arguments = if has_more { rest_of_arguments(head)? } else { mode_arguments(head)? };
+        if let Some(list) = arguments.iter().find(|argument| matches!(argument, Expr::Array(_))) {
+            let message = format!("an argument of {name} must be the name of a column, not {list}");
+            return Err(SqlError::new(ErrorCode::UNEXPECTED_AST_STRUCTURE, message));
+        }
         table.engine = Some(TableEngine::MergeTree);
         if let Some(keys) = length_of_keys(&arguments) {
             let own = arguments.split_off(keys);
