@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use arrow::array::{ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Float64Type, UInt32Type};
 use arrow::row::{RowConverter, SortField};
 use model::likeness::{levenshtein, weighted_levenshtein};

@@ -25,17 +25,28 @@ fn bad(path: &str) -> FunctionError {
     ))
 }
 
+/// A key may stand in brackets without quotes.
+fn is_word(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
 fn parse(path: &str) -> Result<Vec<Step>, FunctionError> {
     let mut rest = path.trim().strip_prefix('$').ok_or_else(|| bad(path))?.trim_start();
     let mut steps = Vec::new();
     while !rest.is_empty() {
+        if let Some(quoted) = rest.strip_prefix(".\"") {
+            let (name, behind) = quoted.split_once('"').ok_or_else(|| bad(path))?;
+            steps.push(Step::Key(name.to_owned()));
+            rest = behind.trim_start();
+            continue;
+        }
         if let Some(name) = rest.strip_prefix('.') {
             let end = name.find(['.', '[', ' ']).unwrap_or(name.len());
             if end == 0 {
                 return Err(bad(path));
             }
-            let bare = name[..end].trim_matches('"');
-            steps.push(Step::Key(bare.to_owned()));
+            steps.push(Step::Key(name[..end].to_owned()));
             rest = name[end..].trim_start();
             continue;
         }
@@ -49,6 +60,8 @@ fn parse(path: &str) -> Result<Vec<Step>, FunctionError> {
         let (list, after) = inside.split_once(']').ok_or_else(|| bad(path))?;
         steps.push(if list.trim() == "*" {
             Step::All
+        } else if is_word(list.trim()) {
+            Step::Key(list.trim().to_owned())
         } else {
             Step::Places(places(list).ok_or_else(|| bad(path))?)
         });
