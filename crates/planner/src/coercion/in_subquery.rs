@@ -56,6 +56,13 @@ fn as_present(value: Expr, own: &ColumnType, (element, wanted): (&Expr, &ColumnT
 /// found.
 const OF_COLUMNS: &str = "\u{1}in";
 
+/// Whether it is what a subquery gives as such, or an element of such a tuple: in tuples NULL is a value as any other.
+pub(super) fn is_of_whole(element: &Expr) -> bool {
+    let part = call_arguments(element, "tupleElement").and_then(|args| args.first());
+    let is_set = |set: &Expr| matches!(set, Expr::Column(set) if !set.name.contains(OF_COLUMNS));
+    part.map_or_else(|| is_set(element), is_set)
+}
+
 /// What becomes of two sides of different types.
 enum Way {
     /// DataFusion compares them as they are.

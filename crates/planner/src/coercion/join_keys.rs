@@ -10,8 +10,8 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use functions::SessionValues;
 use model::ColumnType;
 
-use super::comparison::{as_predicate, asks_around, binary, compare_key, elements_of, joins};
-use super::in_subquery::sides;
+use super::comparison::{as_predicate, asks_around, binary, call_arguments, compare_key, elements_of, joins};
+use super::in_subquery::{is_of_whole, sides};
 use crate::scalar::adapter::call;
 
 /// What one level of a condition may need.
@@ -79,7 +79,12 @@ pub(crate) fn condition(
                 Place::On => compare_keys(left, right, schema, session),
                 Place::In => {
                     let (value, element) = sides(left, right, schema)?;
-                    compare_key(value, element, schema, session)
+                    let is_part = call_arguments(&element, "tupleElement").is_some();
+                    match is_of_whole(&element) {
+                        true if is_part => compare_part(value, element, schema, session),
+                        true => compare_keys(value, element, schema, session),
+                        false => compare_key(value, element, schema, session),
+                    }
                 }
                 _ => compare_key(left, right, schema, session),
             }
@@ -97,23 +102,25 @@ fn compare_keys(left: Expr, right: Expr, schema: &DFSchema, session: &SessionVal
     if ones.len() != others.len() || ones.is_empty() {
         return compare_key(left, right, schema, session);
     }
-    let mut tests = vec![];
-    for (one, other) in ones.into_iter().zip(others) {
-        let (one_type, other_type) = (type_of(&one, schema)?, type_of(&other, schema)?);
-        if !one_type.is_nullable() && !other_type.is_nullable() {
-            tests.push(compare_keys(one, other, schema, session)?);
-            continue;
-        }
-        let is_null = |side: &Expr| call("isNull", vec![side.clone()]);
-        tests.push(binary(is_null(&one)?, Operator::Eq, is_null(&other)?));
-        if one_type == ColumnType::Nothing || other_type == ColumnType::Nothing {
-            continue;
-        }
-        let (one, other) = (present(one, &one_type)?, present(other, &other_type)?);
-        tests.push(compare_key(one, other, schema, session)?);
-    }
-    let all = conjunction(tests);
+    let pairs = ones.into_iter().zip(others);
+    let tests = pairs.map(|(one, other)| compare_part(one, other, schema, session));
+    let all = conjunction(tests.collect::<Result<Vec<_>>>()?);
     Ok(all.unwrap_or_else(|| Expr::Literal(ScalarValue::Boolean(Some(true)), None)))
+}
+
+/// Elements of tuples that are looked up whole.
+fn compare_part(one: Expr, other: Expr, schema: &DFSchema, session: &SessionValues) -> Result<Expr> {
+    let (one_type, other_type) = (type_of(&one, schema)?, type_of(&other, schema)?);
+    if !one_type.is_nullable() && !other_type.is_nullable() {
+        return compare_keys(one, other, schema, session);
+    }
+    let is_null = |side: &Expr| call("isNull", vec![side.clone()]);
+    let as_null = binary(is_null(&one)?, Operator::Eq, is_null(&other)?);
+    if one_type == ColumnType::Nothing || other_type == ColumnType::Nothing {
+        return Ok(as_null);
+    }
+    let (one, other) = (present(one, &one_type)?, present(other, &other_type)?);
+    Ok(as_null.and(compare_key(one, other, schema, session)?))
 }
 
 /// A value with the default of its type in the place of NULL.
