@@ -37,7 +37,8 @@ pub(crate) fn result_type(
         _ => s.max(t),
     };
     let precision = decimal_class(p).max(decimal_class(q));
-    if matches!(operator, Operator::Divide) && matches!(a, ColumnType::Decimal { .. }) && t > s {
+    let cuts = ["divide", "modulo", "moduloOrZero", "positiveModulo"].contains(&operator.name());
+    if cuts && matches!(a, ColumnType::Decimal { .. }) && t > s {
         let message = "decimal result's scale is less than argument's one";
         return Err(FunctionError::new(ErrorCode::ARGUMENT_OUT_OF_BOUND, message));
     }
