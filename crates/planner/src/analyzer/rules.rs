@@ -15,9 +15,9 @@ use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, Operator, Projection, Sort, Subquery, Union,
 };
 use datafusion::optimizer::AnalyzerRule;
-use functions::SessionValues;
-use model::ColumnType;
+use functions::{FunctionError, SessionValues};
 use model::type_arrow::to_field;
+use model::{ColumnType, ErrorCode};
 
 use super::bags;
 use super::drawn::DrawnOnce;
@@ -51,7 +51,7 @@ use crate::scalar::long_constants::folded;
 use crate::scalar::prewhere::is_prewhere;
 use crate::scalar::truth::TRUTH;
 use crate::session::{query_rules, session_values};
-use aggregates::typing::{is_predicate, literal, literal_array, type_of, type_of_field};
+use aggregates::typing::{external, is_predicate, literal, literal_array, type_of, type_of_field};
 
 /// See the module.
 #[derive(Debug)]
@@ -358,6 +358,7 @@ fn typed_literal(value: ScalarValue, schema: &DFSchema) -> Result<Expr> {
 /// A call that no other rule is about.
 fn called(function: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
     let function = as_floats(function, schema)?;
+    check_place(&function, schema)?;
     if let Some(lookup) = looked_up(&function, schema)? {
         return Ok(lookup);
     }
@@ -365,6 +366,23 @@ fn called(function: ScalarFunction, schema: &DFSchema) -> Result<Expr> {
         return Ok(found);
     }
     folded(digested(said_once(arguments(function, schema)?))?, schema)
+}
+
+/// Refuses the place 0 of a row's array: places begin with 1, and who counts from 0 would get defaults.
+fn check_place(function: &ScalarFunction, schema: &DFSchema) -> Result<()> {
+    let [array, Expr::Literal(place, _)] = function.args.as_slice() else { return Ok(()) };
+    let is_zero =
+        !place.is_null() && ScalarValue::new_zero(&place.data_type()).is_ok_and(|zero| zero == *place);
+    if function.func.name() != "arrayElement" || !is_zero || array.column_refs().is_empty() {
+        return Ok(());
+    }
+    match type_of(array, schema)? {
+        ColumnType::Array(_) => {
+            let message = "array indices are 1-based";
+            Err(external(FunctionError::new(ErrorCode::ZERO_ARRAY_OR_TUPLE_INDEX, message)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `[toInt64(1), 0.5]` and `coalesce(n, 0.5)`, which have a Variant in ClickHouse, with floats that nothing is rounded to.
