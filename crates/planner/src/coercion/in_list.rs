@@ -5,13 +5,13 @@
 
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use functions::{FunctionError, SessionValues};
 use model::{ColumnType, ErrorCode};
 
 use super::comparison::{as_predicate, as_value, call_arguments, compare, elements, nests};
 use crate::chains::grouped as balanced;
-use crate::scalar::adapter::call;
+use crate::scalar::adapter::{CAST, call};
 use crate::scalar::constant_set;
 use crate::scalar::surely::surely;
 use crate::types::literals::{Purpose, literal_as};
@@ -106,6 +106,18 @@ fn maybe_null(found: Expr, schema: &DFSchema) -> Result<Expr> {
         return Ok(found);
     }
     as_predicate(call("toNullable", vec![as_value(found, schema)?])?, schema)
+}
+
+/// A condition without what [`maybe_null`] puts around it: there unknown is as good as no, and an equality may be a join's key.
+pub(crate) fn as_condition(found: Expr) -> Expr {
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, .. }) = &found else { return found };
+    let value = call_arguments(left, "toNullable").and_then(|args| args.first());
+    match value.and_then(|value| call_arguments(value, CAST)) {
+        Some([equal @ Expr::BinaryExpr(BinaryExpr { op: Operator::Eq | Operator::Or, .. }), _]) => {
+            equal.clone()
+        }
+        _ => found,
+    }
 }
 
 /// Refuses to look for a tuple among values that are none, and the other way round. In a constant set such values are passed

@@ -11,6 +11,7 @@ use functions::SessionValues;
 use model::ColumnType;
 
 use super::comparison::{as_predicate, asks_around, binary, call_arguments, compare_key, elements_of, joins};
+use super::in_list::as_condition;
 use super::in_subquery::{is_of_whole, sides};
 use crate::scalar::adapter::call;
 
@@ -89,7 +90,7 @@ pub(crate) fn condition(
                 _ => compare_key(left, right, schema, session),
             }
         }
-        other => typed(other),
+        other => Ok(as_condition(typed(other)?)),
     }
 }
 

@@ -5,10 +5,10 @@
 
 pub(crate) mod comparison;
 pub(crate) mod like;
+pub(crate) mod in_list;
 pub(crate) mod in_subquery;
 pub(crate) mod join_keys;
 pub(crate) mod distinct;
-pub(crate) mod in_list;
 pub(crate) mod short_circuit;
 pub(crate) mod closure;
 pub(crate) mod operators;
