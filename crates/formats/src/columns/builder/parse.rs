@@ -51,7 +51,11 @@ pub(super) fn append<'a>(
             let ((first, last), is_bare) = (*range, Flag::new(false));
             let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell) || bare::are_days(*cell)));
             scalars(column, values, 0, cells, |text| {
-                let days = if is_bare.get() { bare::days(text) } else { date(text) };
+                // A type without days before 1970 has no sign.
+                let days = match is_bare.get() {
+                    true => bare::days(text).filter(|days| *days >= 0 || first < 0),
+                    false => date(text),
+                };
                 let days = days.ok_or(NumberError::NotANumber)?.clamp(first, last);
                 i32::try_from(days).map_err(|_| NumberError::OutOfRange)
             })
@@ -246,7 +250,11 @@ fn checked_scalar<T>(
             | ColumnType::Enum8(_)
             | ColumnType::Enum16(_)
     );
-    let truth_counts = column.options.json.bools_as_numbers && takes_truth;
+    // Among literals only an expression is a number there.
+    let truth_counts = match cell.form {
+        TextForm::Literal => column.options.manner == Manner::Expression,
+        _ => column.options.json.bools_as_numbers && takes_truth,
+    };
     let value = escaped_scalar(column.scratch, cell, truth_counts, read)
         .map_err(|error| error.unwrap_or_else(|| column.error(NumberError::NotANumber, cell.text)))?;
     column.valid();
@@ -266,7 +274,7 @@ fn escaped_scalar<T>(
         Err(why) => why,
     };
     let truth = match (cell.form, text) {
-        (TextForm::Json | TextForm::JsonPlain, _) if !truth_counts => Err(why),
+        _ if !truth_counts => Err(why),
         (TextForm::Json | TextForm::JsonPlain | TextForm::Literal, b"true") => read(b"1"),
         (TextForm::Json | TextForm::JsonPlain | TextForm::Literal, b"false") => read(b"0"),
         _ => Err(why),
