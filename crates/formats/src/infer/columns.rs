@@ -251,7 +251,7 @@ impl Tally<'_> {
     }
 
     fn finish_listed(mut self, early: &[Vec<Cell<'_>>]) -> Result<Inferred, FormatError> {
-        let Some(first) = early.first() else {
+        let Some(first) = early.first().filter(|first| !first.is_empty()) else {
             return Err(FormatError::new(ErrorCode::CANNOT_EXTRACT_TABLE_STRUCTURE, "the file is empty"));
         };
         let header = self.kind.header_rows();

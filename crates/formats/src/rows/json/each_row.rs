@@ -4,6 +4,7 @@
 //! a key that stands twice is an error, a missing one is the default. Objects may follow each other with white space, commas,
 //! or inside one array.
 
+mod ending;
 mod members;
 
 use crate::columns::text::NULL_SIGN;
@@ -374,7 +375,12 @@ impl SplitRows for JsonObjects {
         };
         let first = cells.len();
         cells.resize(first + self.columns, Cell::DEFAULT);
-        let result = self.values(bytes, start, &mut cells[first..], &mut Searched);
+        let result = match self.values(bytes, start, &mut cells[first..], &mut Searched) {
+            Err(Stop::NeedsMore) if last => {
+                Err(Stop::Wrong(SplitError { code: ending::code(&bytes[start..]), ..cut(bytes, start, 0) }))
+            }
+            other => other,
+        };
         let end = settle(result, bytes, start, last)?;
         self.return_to(before, end);
         Ok(end)
