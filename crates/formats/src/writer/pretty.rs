@@ -13,6 +13,7 @@ use super::{Columns, OutputStats, RowWriter};
 use crate::columns::text::Style;
 use crate::error::FormatError;
 use crate::settings::FormatSettings;
+use model::raw_text;
 use model::value::in_words::tip;
 use model::value::strokes::{BOLD, GREY, Grid, Line, PLAIN, Strokes, UNDERLINED};
 use model::value::width::{cut, display_width};
@@ -172,7 +173,7 @@ impl<'t> Table<'t> {
                     false => column.write(row, Style::Plain, &mut text),
                 }
                 note = tip(&text, column_type, self.settings.pretty_single_number_tip);
-                let text = String::from_utf8_lossy(&text);
+                let text = raw_text::carry(&text);
                 cells.push(Shown { lines: text.split('\n').map(str::to_owned).collect(), is_cut: false });
             }
             self.rows.push(cells);
@@ -420,7 +421,7 @@ impl<'t> Table<'t> {
         if self.settings.has_color() && self.columns.types[at].is_number() {
             self.digits(text, out);
         } else {
-            out.extend_from_slice(text.as_bytes());
+            out.extend_from_slice(&raw_text::bytes(text));
         }
         if !self.right[at] {
             out.resize(out.len() + padding, b' ');

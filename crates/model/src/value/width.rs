@@ -11,6 +11,8 @@ fn char_width(c: char) -> usize {
         0x1f004..=0x1f6d0 | 0x1f6eb | 0x1f6ec | 0x1f910..=0x1f918 | 0x1f980..=0x1f984 | 0x1f9c0 => {
             c.width().unwrap_or(0).min(1)
         }
+        // Bytes that are no character, as `raw_text` carries them.
+        0x10_fe80..=0x10_feff => 0,
         _ => c.width().unwrap_or(0),
     }
 }
@@ -52,7 +54,7 @@ mod tests {
         assert_eq!(display_width("é😀✅", 0), 4);
         assert_eq!(display_width("tab\there", 24), 12);
         assert_eq!(display_width("a\tb", 5), 4);
-        assert_eq!(display_width("\0\u{8}", 0), 0);
+        assert_eq!(display_width("\0\u{8}\u{10feff}", 0), 0);
         assert_eq!(cut("日本語", 0, 5), "日本");
     }
 }
