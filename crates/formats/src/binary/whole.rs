@@ -1,6 +1,6 @@
 //! Formats that are one row: One, whose row has nothing of the file, and RawBLOB, whose row is the file.
 //!
-//! Invariant: one row a file. Must not know: files.
+//! Invariant: one row a file, but none where RawBLOB has no bytes. Must not know: files.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl WholeReader {
 impl RowReader for WholeReader {
     fn read(&mut self, bytes: &[u8], end: bool, out: &mut Vec<RecordBatch>) -> Result<usize, FormatError> {
         let is_one = self.wanted.kind == FormatKind::One;
-        if end && !self.done {
+        if end && !self.done && (is_one || !bytes.is_empty()) {
             self.done = true;
             let limit = self.wanted.settings.binary_text_bytes_max;
             if !is_one && u64_of(bytes.len()) > limit {

@@ -233,7 +233,12 @@ impl<S: SplitRows> SplitRows for Document<S> {
                 }
                 Opening::Bare if self.is_of_lists && bytes.get(skip_space(bytes, at)) == Some(&b'{') => {
                     let message = format!("expected field \"meta\" first: {}", excerpt(&bytes[at..]));
-                    return Err(SplitError { code: ErrorCode::INCORRECT_DATA, message, at, cell: 0 });
+                    let key = skip_space(bytes, skip_space(bytes, at) + 1);
+                    let code = match bytes.get(key) {
+                        Some(b'"') => ErrorCode::INCORRECT_DATA,
+                        _ => ErrorCode::CANNOT_PARSE_QUOTED_STRING,
+                    };
+                    return Err(SplitError { code, message, at, cell: 0 });
                 }
                 Opening::Bare => self.place = Place::Bare,
                 Opening::NeedsMore if last && skip_space(bytes, at) < bytes.len() => {

@@ -186,6 +186,8 @@ pub(crate) struct JsonObjects {
     imports_nested: bool,
     /// Every value is a string.
     strings: bool,
+    /// A comma may stand behind the last object of an array.
+    pub(super) ends_with_comma: bool,
     /// Deepest nesting of a value that is skipped.
     depth_max: usize,
     scratch: Vec<u8>,
@@ -205,6 +207,7 @@ impl JsonObjects {
             skip_unknown: settings.skip_unknown_fields,
             imports_nested: settings.json.imports_nested,
             strings: false,
+            ends_with_comma: false,
             depth_max: settings.json.depth_max,
             scratch: Vec::new(),
         }
@@ -297,7 +300,8 @@ impl JsonObjects {
     ) -> Result<Result<usize, RowEnd>, SplitError> {
         let before = at;
         let mut at = skip_between(bytes, at);
-        if self.in_array && bytes.get(at) == Some(&b']') && contains(&bytes[before..at], b',') {
+        let is_closed = self.in_array && bytes.get(at) == Some(&b']');
+        if is_closed && !self.ends_with_comma && contains(&bytes[before..at], b',') {
             return Err(unexpected(bytes, at, '{', 0));
         }
         if !self.started && bytes.get(at) == Some(&b'[') {

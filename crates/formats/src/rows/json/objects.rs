@@ -119,7 +119,9 @@ pub(crate) struct ObjectTexts(JsonObjects);
 
 impl ObjectTexts {
     pub(crate) fn new(settings: &FormatSettings) -> Self {
-        Self(JsonObjects::new(std::iter::empty(), settings))
+        let mut objects = JsonObjects::new(std::iter::empty(), settings);
+        objects.ends_with_comma = true;
+        Self(objects)
     }
 }
 
