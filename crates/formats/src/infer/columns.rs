@@ -135,8 +135,8 @@ impl Tally<'_> {
         FormatError::new(error.code, error.message).at_row(self.rows + 1).at_position(u64_of(error.at))
     }
 
-    fn enough(&self) -> bool {
-        self.rows >= u64_of(self.settings.infer_rows_max)
+    fn enough(&self, ahead: usize) -> bool {
+        self.rows + u64_of(ahead) >= u64_of(self.settings.infer_rows_max)
     }
 
     fn guesses(&self, cells: &[Cell<'_>]) -> Vec<Guess> {
@@ -159,7 +159,8 @@ impl Tally<'_> {
         let mut early: Vec<Vec<Cell<'_>>> = Vec::new();
         let header = self.kind.header_rows();
         let early_wanted = if header == HeaderRows::NamesAndTypes { 2 } else { 1 };
-        while !self.enough() {
+        let mut ahead = 0;
+        while !self.enough(ahead) {
             let mut cells = Vec::new();
             match rows.row(sample, at, at_end, &mut cells).map_err(|e| self.error(e))? {
                 RowEnd::Row(next) => at = next,
@@ -167,6 +168,7 @@ impl Tally<'_> {
             }
             self.check(&cells, header != HeaderRows::None && early.len() < early_wanted)?;
             if early.len() < early_wanted {
+                ahead = usize::from(header == HeaderRows::None && !self.first_row_may_name(&cells));
                 early.push(cells);
                 continue;
             }
@@ -345,7 +347,7 @@ impl Tally<'_> {
     ) -> Result<Inferred, FormatError> {
         let mut at = 0;
         let mut members = Vec::new();
-        while !self.enough() {
+        while !self.enough(0) {
             members.clear();
             match rows.any_row(sample, at, at_end, &mut members).map_err(|e| self.error(e))? {
                 RowEnd::Row(next) => at = next,

@@ -1,4 +1,4 @@
-//! Numbers that stand in JSON without quotes, where days and times are wanted.
+//! Numbers that stand in JSON and SQL without quotes, where values of other types are wanted.
 //!
 //! Invariant: what is no JSON number is refused: `2024-01-05` without quotes is three numbers. Must not know: columns.
 

@@ -250,7 +250,6 @@ fn checked_scalar<T>(
             | ColumnType::Enum8(_)
             | ColumnType::Enum16(_)
     );
-    // Among literals only an expression is a number there.
     let truth_counts = match cell.form {
         TextForm::Literal => column.options.manner == Manner::Expression,
         _ => column.options.json.bools_as_numbers && takes_truth,
