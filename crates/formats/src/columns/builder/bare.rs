@@ -73,9 +73,9 @@ pub(super) fn constant(cell: Cell<'_>, of: &ColumnType) -> Option<Vec<u8>> {
 /// A number above it is seconds and no days, where a Date is wanted.
 const DAYS_MAX: i64 = 65_535;
 
-/// Eight digits are a date, as in quotes; fewer or more are days since 1970-01-01.
-pub(super) fn days(text: &[u8]) -> Option<i64> {
-    let days = number::signed::<i64>(text).ok()?;
+/// Eight digits are a date, as in quotes; fewer or more are days since 1970-01-01, with a sign where the type's `first` has one.
+pub(super) fn days(text: &[u8], first: i64) -> Option<i64> {
+    let days = number::signed::<i64>(text).ok().filter(|days| *days >= 0 || first < 0)?;
     date(text).or(Some(days))
 }
 
@@ -104,9 +104,10 @@ mod tests {
 
     #[test]
     fn numbers_are_days_and_seconds_and_words_are_neither() {
-        assert_eq!(days(b"19000"), Some(19_000));
-        assert_eq!(days(b"20240105"), Some(19_727));
-        assert_eq!(days(b"2024-01-05"), None);
+        assert_eq!(days(b"19000", 0), Some(19_000));
+        assert_eq!(days(b"20240105", 0), Some(19_727));
+        assert_eq!((days(b"-1", 0), days(b"-1", -25_567)), (None, Some(-1)));
+        assert_eq!(days(b"2024-01-05", 0), None);
         let at = |text: &str| {
             let found = seconds(text.as_bytes(), DateTimeInput::BestEffort)?;
             Some((found.seconds, found.nanos, found.offset))

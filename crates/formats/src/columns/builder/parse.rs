@@ -51,11 +51,7 @@ pub(super) fn append<'a>(
             let ((first, last), is_bare) = (*range, Flag::new(false));
             let cells = cells.inspect(|cell| is_bare.set(bare::is_bare(*cell) || bare::are_days(*cell)));
             scalars(column, values, 0, cells, |text| {
-                // A type without days before 1970 has no sign.
-                let days = match is_bare.get() {
-                    true => bare::days(text).filter(|days| *days >= 0 || first < 0),
-                    false => date(text),
-                };
+                let days = if is_bare.get() { bare::days(text, first) } else { date(text) };
                 let days = days.ok_or(NumberError::NotANumber)?.clamp(first, last);
                 i32::try_from(days).map_err(|_| NumberError::OutOfRange)
             })
