@@ -115,6 +115,11 @@ pub fn float<T: Float>(text: &[u8]) -> Result<T, NumberError> {
     }
 }
 
+/// Whether a text is a number of which no float of 64 bits holds anything but its sign.
+pub fn is_huge(text: &[u8]) -> bool {
+    text.iter().any(u8::is_ascii_digit) && float::<f64>(text).is_ok_and(f64::is_infinite)
+}
+
 /// A type of floating point numbers.
 pub trait Float: lexical_core::FromLexical + std::ops::Neg<Output = Self> {
     /// `digits / 10^behind_point`, if both are numbers of this type: then the quotient is the nearest there is.

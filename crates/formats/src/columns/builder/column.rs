@@ -111,8 +111,7 @@ impl Column<'_> {
         Err(ValueError::new(ErrorCode::CANNOT_PARSE_QUOTED_STRING, message))
     }
 
-    /// Stores NULL for a string of SQL that is no value, which is converted as an expression is; false where that is refused. Of
-    /// times and Decimals ClickHouse reads what begins with digits, and what is too large is no NULL.
+    /// Stores NULL for a string of SQL that is no value, unless it begins as a time or Decimal does, or is too large.
     pub(super) fn becomes_null(&mut self, cell: Cell<'_>, error: &ValueError) -> bool {
         use ColumnType as T;
         let is_string = cell.form == TextForm::Literal && cell.text.first() == Some(&b'\'');

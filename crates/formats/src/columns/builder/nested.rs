@@ -60,7 +60,6 @@ fn opened(column_type: &ColumnType, text: &[u8], form: TextForm) -> ErrorCode {
             ErrorCode::CANNOT_PARSE_QUOTED_STRING
         }
         (number, Some(first)) if number.is_integer() => match first {
-            // In TabSeparated the next column is looked at.
             b'0'..=b'9' | b'-' | b'+' | b']' | b'n' | b'N' if form != TextForm::Escaped => {
                 ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED
             }

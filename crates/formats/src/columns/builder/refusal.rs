@@ -55,7 +55,7 @@ pub(super) fn coded(
         TextForm::Literal
             if manner == Manner::Quoted && error.code == ErrorCode::CANNOT_PARSE_QUOTED_STRING =>
         {
-            Some(ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED)
+            Some(unquoted(cell.text, value_type))
         }
         _ if manner == Manner::Matched && value_type.is_integer() => Some(ErrorCode::INCORRECT_DATA),
         _ if is_bare(cell) => bare(cell.text, value_type)
@@ -78,6 +78,18 @@ pub(super) fn coded(
     }
 }
 
+/// A word is no field at all; of numbers, lists and truth values it depends on how the type is read.
+fn unquoted(text: &[u8], value_type: &ColumnType) -> ErrorCode {
+    use ColumnType as T;
+    let is_word = !matches!(text, b"true" | b"false") && text.first().is_some_and(u8::is_ascii_alphabetic);
+    match value_type {
+        _ if is_word || text.starts_with(b"\"") => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+        T::DateTime { .. } | T::DateTime64 { .. } => ErrorCode::CANNOT_PARSE_DATETIME,
+        T::Date | T::Date32 | T::Ipv4 | T::Ipv6 => ErrorCode::CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+        _ => ErrorCode::CANNOT_PARSE_QUOTED_STRING,
+    }
+}
+
 /// What stands in JSON without quotes.
 fn bare(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
     use ColumnType as T;
@@ -85,10 +97,7 @@ fn bare(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
     let wrong = match text.first() {
         // Nothing but null begins so.
         Some(b'n') => true,
-        Some(b't' | b'f') => {
-            matches!(value_type, T::Bool | T::Date | T::Date32 | T::Uuid | T::Ipv4 | T::Ipv6)
-                || value_type.is_number()
-        }
+        Some(b't' | b'f') if *value_type == T::Bool || value_type.is_number() => true,
         Some(b'0' | b'1') if is_of_digits => text.len() > 1,
         Some(b'-') if matches!(value_type, T::Date | T::Date32) => {
             return Some(ErrorCode::CANNOT_PARSE_NUMBER);
@@ -173,8 +182,9 @@ fn expression(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
         },
         [b'(', .., b')'] if !matches!(value_type, T::Tuple(_)) => ErrorCode::TYPE_MISMATCH,
         [b'(', .., b')'] => return None,
-        // No float of 64 bits holds it.
-        huge if is_huge(huge) && !matches!(value_type, T::Float32 | T::Float64 | T::Decimal { .. }) => {
+        huge if number::is_huge(huge)
+            && !matches!(value_type, T::Float32 | T::Float64 | T::Decimal { .. }) =>
+        {
             ErrorCode::SYNTAX_ERROR
         }
         literal if is_truth || number::float::<f64>(literal).is_ok() => match value_type {
@@ -198,10 +208,6 @@ fn expression(text: &[u8], value_type: &ColumnType) -> Option<ErrorCode> {
     })
 }
 
-fn is_huge(text: &[u8]) -> bool {
-    text.iter().any(u8::is_ascii_digit) && number::float::<f64>(text).is_ok_and(f64::is_infinite)
-}
-
 /// A number or a truth value that stands in SQL without quotes, as text.
 pub(super) fn as_text(cell: Cell<'_>) -> Option<Vec<u8>> {
     let literal = Some(cell.text).filter(|text| cell.form == TextForm::Literal && !text.starts_with(b"'"))?;
@@ -218,7 +224,7 @@ pub(super) fn as_text(cell: Cell<'_>) -> Option<Vec<u8>> {
     if let Ok(whole) = number::unsigned::<u64>(literal) {
         out.extend_from_slice(whole.to_string().as_bytes());
     } else {
-        let value = number::float::<f64>(literal).ok().filter(|_| !is_huge(literal))?;
+        let value = number::float::<f64>(literal).ok().filter(|_| !number::is_huge(literal))?;
         print::float(value, value, &mut out);
     }
     Some(out)
