@@ -24,7 +24,7 @@ pub fn configure(builder: SessionStateBuilder) -> SessionStateBuilder {
     let mut scalars = scalar::adapter::all();
     scalars.extend(aggregates::scalars::functions().iter().map(scalar::adapter::adapted));
     scalars.push(Arc::new(ScalarUDF::from(scalar::truth::Truth::default())));
-    scalars.extend(analyzer::filled::Filled::all());
+    scalars.push(Arc::new(ScalarUDF::from(analyzer::filled::Filled::default())));
     scalars.push(Arc::new(ScalarUDF::from(scalar::widened::Widened::default())));
     scalars.extend(scalar::attached::Attached::all());
     scalars.extend(scalar::prewhere::Prewhere::all());

@@ -3,7 +3,7 @@
 //! Invariant: nobody writes one of them himself; a name that `rewrite` puts into a query is known to the rules here. Must not
 //! know: syntax trees.
 
-pub use crate::analyzer::filled::{FILLED, FILLED_ARRAY};
+pub use crate::analyzer::filled::FILLED;
 pub use crate::analyzer::marks::{DISTINCT_BY, USING};
 pub use crate::lookup::names;
 pub use crate::scalar::adapter::CAST;

@@ -1,6 +1,6 @@
 //! ROLLUP, CUBE and GROUPING SETS: keys that are left out of a row show their type's default, as ClickHouse has it.
 //!
-//! DataFusion leaves them NULL; outside of aggregates every key is therefore filled; with `group_by_use_nulls` only those that cannot be NULL.
+//! DataFusion leaves them NULL; outside of aggregates every key is therefore filled, unless `group_by_use_nulls` is set.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use sqlparser::ast::{
 
 use crate::lower::{nested, operation};
 use aggregates::naming;
-use planner::words::{FILLED, FILLED_ARRAY};
+use planner::words::FILLED;
 
 /// The name of the function that tells the left out keys of a row.
 pub(crate) const GROUPING: &str = "grouping";
@@ -150,28 +150,16 @@ fn unquoted(expr: &Expr) -> Expr {
     bare
 }
 
-/// Fills the keys in everything that is computed behind the aggregation; where they are to be NULL, those that cannot be.
-pub(crate) fn fill(
-    select: &mut Select,
-    order: Option<&mut OrderBy>,
-    keys: &[Expr],
-    use_nulls: bool,
-) -> Result<()> {
+/// Fills the keys in everything that is computed behind the aggregation.
+pub(crate) fn fill(select: &mut Select, order: Option<&mut OrderBy>, keys: &[Expr]) -> Result<()> {
     let is_star =
         |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
     if select.projection.iter().any(is_star) {
-        if use_nulls {
-            return Ok(());
-        }
         return Err(SqlError::not_implemented("this form of * together with ROLLUP, CUBE or GROUPING SETS")
             .with_hint("name the columns, or write a plain *"));
     }
     let named = named_aggregates(&select.projection);
-    let filled: fn(Expr) -> Expr = match use_nulls {
-        true => |key| call(FILLED_ARRAY, vec![key]),
-        false => |key| call(FILLED, vec![key]),
-    };
-    let mut filler = Filler { keys, filled, open: vec![] };
+    let mut filler = Filler { keys, filled: |key| call(FILLED, vec![key]), open: vec![] };
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item {
             let (expr, alias) = (Expr::Identifier(name.clone()), ident(&name.value));

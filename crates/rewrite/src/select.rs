@@ -188,10 +188,11 @@ impl Rewriter {
             push_key(order, mark);
         }
         if let GroupByExpr::Expressions(keys, _) = &select.group_by
+            && !self.manner.group_by_use_nulls
             && keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_)))
         {
             let keys = grouping_sets::keys_of(keys);
-            grouping_sets::fill(&mut select, order.as_mut(), &keys, self.manner.group_by_use_nulls)?;
+            grouping_sets::fill(&mut select, order.as_mut(), &keys)?;
         }
         self.renamed = if self.scope().is_renamed { names_of(&columns) } else { Vec::new() };
         let aggregating = self.aggregating(&mut select, &columns);

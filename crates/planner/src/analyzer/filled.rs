@@ -24,34 +24,18 @@ use crate::scalar::call_name::call_name;
 
 /// The name the rewrite gives it.
 pub const FILLED: &str = "_filled";
-/// The name of the one that fills arrays and maps only, which cannot be Nullable.
-pub const FILLED_ARRAY: &str = "_filledarray";
 
 /// `_filled(x)`: the default of x's type where x is NULL; `_filled(x, y)`: there y, and the default where both are.
-/// `_filledarray(x)`: the same where x is an array or a map; any other x is left as it is.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Filled {
-    name: &'static str,
     signature: Signature,
+    aliases: Vec<String>,
 }
 
 impl Default for Filled {
     fn default() -> Self {
-        Self::new(FILLED)
-    }
-}
-
-impl Filled {
-    fn new(name: &'static str) -> Self {
-        Self { name, signature: Signature::variadic_any(Volatility::Immutable) }
-    }
-
-    pub(crate) fn all() -> [Arc<ScalarUDF>; 2] {
-        [FILLED, FILLED_ARRAY].map(|name| Arc::new(ScalarUDF::from(Filled::new(name))))
-    }
-
-    fn leaves(&self, field: &Field) -> bool {
-        self.name == FILLED_ARRAY && !matches!(field.data_type(), DataType::List(_) | DataType::Map(..))
+        let aliases = vec![FILLED.to_ascii_lowercase()];
+        Self { signature: Signature::variadic_any(Volatility::Immutable), aliases }
     }
 }
 
@@ -80,11 +64,15 @@ fn type_to_fill(field: &Field) -> Option<ColumnType> {
 
 impl ScalarUDFImpl for Filled {
     fn name(&self) -> &str {
-        self.name
+        FILLED
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
     }
 
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        call_name(self.name, args)
+        call_name(FILLED, args)
     }
 
     fn signature(&self) -> &Signature {
@@ -97,8 +85,8 @@ impl ScalarUDFImpl for Filled {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let Some(field) = args.arg_fields.first() else { return internal_err!("{FILLED} takes an argument") };
-        Ok(match type_to_fill(field).filter(|_| !self.leaves(field)) {
-            Some(column_type) => Arc::new(to_field(self.name, &column_type)),
+        Ok(match type_to_fill(field) {
+            Some(column_type) => Arc::new(to_field(FILLED, &column_type)),
             None => Arc::clone(field),
         })
     }
@@ -107,9 +95,6 @@ impl ScalarUDFImpl for Filled {
         let (Some(value), Some(field)) = (args.args.first(), args.arg_fields.first()) else {
             return internal_err!("{FILLED} takes an argument");
         };
-        if self.leaves(field) {
-            return Ok(value.clone());
-        }
         // The optimizer puts a bare NULL for the column to see whether a condition refuses it: one over defaults does
         // not, and its default is not known here. Columns that are NULL by themselves never come.
         if is_nothing(field) {
