@@ -195,8 +195,8 @@ impl Rewriter {
         let both = nested(operation(asked, BinaryOperator::And, nested(has_null)));
         let found = nested(operation(found, BinaryOperator::Or, both));
         // It is never NULL, and a value says so in its type.
-        let found = if self.scope().in_where { found } else { call("assumeNotNull", vec![found]) };
-        Ok(if negated { not(found) } else { found })
+        let found = if negated { not(found) } else { found };
+        Ok(if self.scope().in_where { found } else { call("assumeNotNull", vec![found]) })
     }
 
     /// Each part beside whether it is NULL, in a set of such pairs.

@@ -9,6 +9,7 @@ use model::ColumnType;
 use model::saturating::u64_of;
 
 use super::choose::{answers, chosen_type};
+use super::without_dictionary;
 use super::{LambdaFunction, Over, scalar_form};
 use crate::columns::container::map_of;
 use crate::error::FunctionError;
@@ -22,7 +23,8 @@ fn applied_type(args: &[ArgType]) -> Result<ColumnType, FunctionError> {
         && let ColumnType::Tuple(parts) = &**result
         && let [key, value] = parts.as_slice()
     {
-        return Ok(ColumnType::Map(Box::new(key.column_type.clone()), Box::new(value.column_type.clone())));
+        let [key, value] = [key, value].map(|part| Box::new(without_dictionary(&part.column_type)));
+        return Ok(ColumnType::Map(key, value));
     }
     let message = format!("the lambda of mapApply must give a tuple of a key and a value, found {results}");
     Err(FunctionError::bad_argument(message))

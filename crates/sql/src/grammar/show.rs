@@ -195,8 +195,8 @@ fn tables(head: &mut Head<'_>, full: bool, temporary: bool) -> Result<Statement>
 fn dictionaries(head: &mut Head<'_>) -> Result<Statement> {
     let database = from_database(head)?;
     let narrowing = narrowing(head, "name")?;
-    let conditions = [in_database(database.as_deref()), "engine = 'Dictionary'".to_owned()];
-    let query = select("SELECT name FROM system.tables", &conditions, "name", &narrowing)?;
+    let conditions = [in_database(database.as_deref())];
+    let query = select("SELECT name FROM system.dictionaries", &conditions, "name", &narrowing)?;
     Ok(Statement::Show(Show::RowsOf { database, query }))
 }
 

@@ -26,10 +26,11 @@ pub(super) fn unordered(
         if literal_as(value, text_type, enum_type, Purpose::Compare, None)?.is_some() {
             continue;
         }
-        let constant = |answer| Expr::Literal(ScalarValue::Boolean(answer), None);
+        // A written `false` would be a Bool.
+        let never = named.clone().is_null();
         return Ok(Some(match enum_type.is_nullable() {
-            true => constant(None).and(named.clone().is_null()),
-            false => constant(Some(false)),
+            true => Expr::Literal(ScalarValue::Boolean(None), None).and(never),
+            false => never,
         }));
     }
     Ok(None)
