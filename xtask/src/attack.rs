@@ -36,13 +36,6 @@ struct Attack {
 
 const ATTACKS: [Attack; 7] = [
     Attack {
-        name: "turns",
-        what: "statements that compute for long, and how soon SELECT 1 is answered beside them",
-        script: "tests/attack/turns.py",
-        short: &["short"],
-        long: &["long"],
-    },
-    Attack {
         name: "clients",
         what: "half bodies, half heads, trickles, idle connections without files, pages of other names",
         script: "tests/attack/clients.py",
@@ -81,6 +74,13 @@ const ATTACKS: [Attack; 7] = [
         name: "texts",
         what: "chains, nests and names that double, as a user who may only read",
         script: "tests/attack/texts.py",
+        short: &["short"],
+        long: &["long"],
+    },
+    Attack {
+        name: "turns",
+        what: "statements that compute for long, and how soon SELECT 1 is answered beside them",
+        script: "tests/attack/turns.py",
         short: &["short"],
         long: &["long"],
     },

@@ -17,7 +17,6 @@ mod refresh;
 mod alter;
 mod create_view;
 pub mod dictionary;
-mod filter;
 mod query_of;
 mod system;
 mod written_mode;
@@ -27,7 +26,7 @@ pub use alter::{
     RenamedTable,
 };
 pub use create_view::{CreateView, Materialized, VIEW_SETTINGS};
-pub use filter::NameFilter;
+pub use model::likeness::names::NameFilter;
 pub use mutation::{Mutation, Partition, PartitionTransfer, RowChange, RowCommand, TransferKind};
 pub use parts_change::{NamedParts, PartsChange, PartsChangeKind};
 pub use refresh::{Interval, IntervalUnit, Refresh, Retries, When};

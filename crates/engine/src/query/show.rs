@@ -22,6 +22,7 @@ use crate::context::services::Services;
 use crate::query::constant_calls::constant_call;
 use crate::query::select::{self, plan};
 use crate::resolve::calls::{Wanted, resolve_calls};
+use crate::resolve::format_table::format_schema;
 use crate::resolve::query_functions::query_of_call;
 use crate::resolve::system;
 pub(crate) use boundary::text_rows::lines;
@@ -233,6 +234,9 @@ pub(crate) async fn describe(
                 return shown(execution, of_schema(&*planned.result_schema()?));
             }
             let call = constant_call(services, execution, call).await?;
+            if name.eq_ignore_ascii_case("format") {
+                return shown(execution, of_schema(&format_schema(execution, &call)?));
+            }
             let resolved =
                 resolve_calls(services, execution, std::slice::from_ref(&call), None, &Wanted::default())
                     .await?;

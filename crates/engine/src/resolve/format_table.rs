@@ -5,22 +5,30 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use boundary::error::{Error, ErrorKind};
+use boundary::error::Error;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
-use formats::{FormatKind, with_omissions};
+use formats::with_omissions;
 use model::saturating::u64_of;
-use model::type_arrow::to_field;
-use model::{ErrorCode, raw_text};
-use sources::columns_of_text;
-use sources::schema::structure::{Structure, parse_with_defaults};
-use sql::{CallArgument, CallValue, TableFunctionCall};
+use sources::schema::structure::Structure;
+use sql::TableFunctionCall;
 
 use crate::context::execution::Execution;
 use crate::context::services::Services;
 use crate::context::session_state::statement_state;
 use crate::context::source_settings::{format_settings, inference_settings};
+use tables::calls::format_calls::FormatCall;
 use tables::calls::source_defaults::{SourceDefaults, filled};
+
+/// The columns of a call, of whose rows none is read but to tell types.
+pub(crate) fn format_schema(execution: &Execution, call: &TableFunctionCall) -> Result<Schema, Error> {
+    Ok(given(execution, call)?.schema())
+}
+
+fn given(execution: &Execution, call: &TableFunctionCall) -> Result<FormatCall, Error> {
+    let settings = &execution.settings;
+    FormatCall::given(call, &format_settings(settings), &inference_settings(settings))
+}
 
 /// The table of a call.
 pub(crate) fn format_table(
@@ -28,47 +36,10 @@ pub(crate) fn format_table(
     execution: &Execution,
     call: &TableFunctionCall,
 ) -> Result<Arc<dyn TableProvider>, Error> {
-    let text = |argument: &CallArgument| match (&argument.name, &argument.value) {
-        (None, CallValue::Text(text) | CallValue::Word(text)) => Some(text.clone()),
-        _ => None,
-    };
-    let texts: Option<Vec<String>> = call.arguments.iter().map(text).collect();
-    let (name, structure, data) = match texts.as_deref() {
-        Some([name, data]) => (name, None, data),
-        Some([name, structure, data]) => (name, Some(structure), data),
-        _ => {
-            let message = "table function format takes the name of a format, a structure where it is known, and the data";
-            return Err(Error::new(
-                ErrorKind::BadInput,
-                ErrorCode::NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-                message,
-            )
-            .with_hint("for example format(JSONEachRow, '{\"a\": 1}')"));
-        }
-    };
-    let wrong = |code, message| Err(Error::new(ErrorKind::UnknownObject, code, message));
-    let kind = match FormatKind::parse(name) {
-        Some(kind) if kind.is_input() => kind,
-        Some(_) => {
-            let message = format!("format {name} is only written");
-            return wrong(ErrorCode::FORMAT_IS_NOT_SUITABLE_FOR_INPUT, message);
-        }
-        None => return wrong(ErrorCode::UNKNOWN_FORMAT, format!("unknown format {name}")),
-    };
-    if kind == FormatKind::Parquet {
-        return Err(Error::unsupported("table function format of Parquet").with_hint("read a file of it"));
-    }
+    let given = given(execution, call)?;
+    let schema = Arc::new(given.schema());
+    let FormatCall { kind, structure: Structure { columns, defaults }, data } = given;
     let settings = format_settings(&execution.settings);
-    let data = raw_text::bytes(data);
-    let Structure { columns, defaults } = match structure {
-        Some(structure) => parse_with_defaults(structure)?,
-        None => {
-            let columns = columns_of_text(kind, &data, &settings, &inference_settings(&execution.settings))?;
-            Structure { columns, defaults: Vec::new() }
-        }
-    };
-    let fields: Vec<_> = columns.iter().map(|(name, column_type)| to_field(name, column_type)).collect();
-    let schema = Arc::new(Schema::new(fields));
     let has_default = |name: &str| defaults.iter().any(|(column, _)| column == name);
     let read = with_omissions(&schema, |field| has_default(field.name()));
     let mut reader = formats::new_reader(kind, read, &settings)?;

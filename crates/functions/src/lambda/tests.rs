@@ -43,7 +43,7 @@ fn parameters_fit_the_arguments() {
         ("arrayFold", 1, 2, Err(43)),
         ("mapFilter", 2, 1, Ok(true)),
         ("mapFilter", 1, 1, Ok(false)),
-        ("mapFilter", 2, 2, Err(42)),
+        ("mapFilter", 2, 2, Err(43)),
     ] {
         let found = lambda_function(name).unwrap().takes_apart(parameters, arguments);
         assert_eq!(found.map_err(|error| error.code.number()), expected, "{name}, {parameters}, {arguments}");

@@ -3,6 +3,8 @@
 //! Invariant: only places and equality count. Work and memory grow with the product of the lengths: who asks limits them.
 //! Must not know: types, and what is compared.
 
+pub mod names;
+
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 

@@ -1,4 +1,6 @@
 //! LIKE of SHOW: names that a pattern fits.
+//!
+//! Invariant: no pattern takes longer than the product of its length and the name's. Must not know: whose names they are.
 
 /// `[NOT] LIKE 'pattern'` of SHOW.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
