@@ -283,7 +283,7 @@ class Errors(Client):
     CASES = [
         ("SELEKT 1", None, [62]), ("SELECT * FROM nosuch", None, [60]), ("SELECT nosuch FROM {events}", None, [47]),
         ("SELECT intDiv(1, 0)", None, [153]), ("INSERT INTO {events} FORMAT CSV", b"x,y\n", [27, 6, 117, 72, 26]),
-        ("INSERT INTO {events} FORMAT JSONEachRow", b"{\"client\": \n", [27, 117, 26, 6]),
+        ("INSERT INTO {events} FORMAT JSONEachRow", b"{\"client\": \n", [27, 117, 26, 6, 32]),
         ("SELECT 1 SETTINGS nosuch = 1", None, [115]), ("SELECT nosuch(1)", None, [46]),
         ("SELECT intDiv(1, 200000 - toInt64(number)) FROM numbers(300000)", None, [153]),
         ("SELECT * FROM url('http://169.254.169.254/x', 'CSV', 'a Int8')", None, [491]),
